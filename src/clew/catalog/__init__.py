@@ -1,0 +1,1 @@
+"""What every tool is: name, texts, schemas, annotations, toolset, face, handler path. Data."""

@@ -1,0 +1,129 @@
+"""The declaration of a tool: one object from which lists, checks, docs and help follow."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.kit.jsontext import JsonObject
+
+# What a tool does to the world, and the hints that hosts derive from it.
+READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+WRITES = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False}
+SETS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
+ENDS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}
+
+
+class Tool:
+    """One tool, as data."""
+
+    __slots__ = (
+        "annotations",
+        "core",
+        "description",
+        "face",
+        "handler",
+        "input_schema",
+        "name",
+        "output_schema",
+        "prefixed_name",
+        "seed",
+        "slow",
+        "title",
+        "toolset",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        *,
+        title: str,
+        face: str,
+        toolset: str,
+        effect: dict[str, bool],
+        properties: JsonObject | None = None,
+        required: tuple[str, ...] = (),
+        output: JsonObject | None = None,
+        handler: str | None = None,
+        prefixed_name: str | None = None,
+        open_world: bool = False,
+        slow: bool = False,
+        seed: bool = True,
+        core: bool = False,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.description = description
+        self.face = face
+        self.toolset = toolset
+        self.handler = handler
+        self.prefixed_name = prefixed_name or name
+        self.slow = slow
+        self.seed = seed
+        self.core = core
+        self.input_schema: JsonObject = {"type": "object", "properties": properties or {}}
+        if required:
+            self.input_schema["required"] = list(required)
+        self.output_schema: JsonObject = output or object_schema({"message": STRING})
+        self.annotations = {"title": title, **effect, "openWorldHint": open_world}
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the tool only reads."""
+        return self.annotations["readOnlyHint"] is True
+
+    def wire(self, name: str) -> JsonObject:
+        """The tool as `tools/list` shows it under this name."""
+        return {
+            "name": name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": self.annotations,
+        }
+
+
+STRING: JsonObject = {"type": "string"}
+INTEGER: JsonObject = {"type": "integer"}
+NUMBER: JsonObject = {"type": "number"}
+BOOLEAN: JsonObject = {"type": "boolean"}
+STRINGS: JsonObject = {"type": "array", "items": {"type": "string"}}
+
+
+def string(description: str) -> JsonObject:
+    """A string parameter with its explanation."""
+    return {"type": "string", "description": description}
+
+
+def integer(description: str) -> JsonObject:
+    """An integer parameter with its explanation."""
+    return {"type": "integer", "description": description}
+
+
+def boolean(description: str) -> JsonObject:
+    """A boolean parameter with its explanation."""
+    return {"type": "boolean", "description": description}
+
+
+def strings(description: str) -> JsonObject:
+    """A parameter that is a list of strings, with its explanation."""
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+def nullable(schema: JsonObject) -> JsonObject:
+    """The same type, or null."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def object_schema(properties: JsonObject, *required: str) -> JsonObject:
+    """The schema of an object whose named properties are required."""
+    schema: JsonObject = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return schema
+
+
+def list_schema(items: JsonObject) -> JsonObject:
+    """The schema of a list result, wrapped under `result` because results are objects."""
+    return object_schema({"result": {"type": "array", "items": items}}, "result")

@@ -1,0 +1,91 @@
+"""The options of a server's command line, as data.
+
+The quick start-up path reads them by hand; the command line proper builds its own option
+objects, help and completion from the same table and takes over whenever something is unusual.
+"""
+
+from __future__ import annotations
+
+import os
+
+
+class ServeOption:
+    """One option of `serve`."""
+
+    __slots__ = ("flag", "help", "key", "takes", "variable")
+
+    def __init__(self, flag: str, help_text: str, *, takes: str = "", variable: str = "") -> None:
+        self.flag = flag
+        self.key = flag.lstrip("-").replace("-", "_")
+        self.takes = takes
+        self.variable = variable
+        self.help = help_text
+
+
+SERVE_OPTIONS = (
+    ServeOption(
+        "--toolsets",
+        "Offer these groups of tools, or all.",
+        takes="LIST",
+        variable="CLEW_TOOLSETS",
+    ),
+    ServeOption("--tools", "Offer exactly these tools.", takes="LIST", variable="CLEW_TOOLS"),
+    ServeOption(
+        "--exclude-tools", "Leave these tools out.", takes="LIST", variable="CLEW_EXCLUDE_TOOLS"
+    ),
+    ServeOption("--read-only", "Offer only tools that read.", variable="CLEW_READ_ONLY"),
+    ServeOption(
+        "--extended", "Offer Clew's own tools beside the face's.", variable="CLEW_EXTENDED"
+    ),
+    ServeOption(
+        "--project", "The project's directory.", takes="DIRECTORY", variable="CLEW_PROJECT"
+    ),
+    ServeOption("--db", "The history database.", takes="FILE", variable="COMMITMUX_DB"),
+    ServeOption("--http", "Serve HTTP instead of standard input and output."),
+    ServeOption("--host", "With --http: the address to listen on (127.0.0.1).", takes="ADDRESS"),
+    ServeOption("--port", "With --http: the port to listen on (8765; 0 picks one).", takes="PORT"),
+    ServeOption(
+        "--token-file",
+        "With --http: the file that keeps the bearer token.",
+        takes="FILE",
+        variable="CLEW_TOKEN_FILE",
+    ),
+    ServeOption(
+        "--no-auth", "With --http: ask for no token. Only for tests on your own machine."
+    ),
+)
+
+_FALSE = ("", "0", "false", "no", "off")
+
+
+def read_serve_options(arguments: list[str]) -> dict[str, str] | None:
+    """The options by key, or None when the words are not plainly understood."""
+    by_flag = {option.flag: option for option in SERVE_OPTIONS}
+    found: dict[str, str] = {}
+    words = iter(arguments)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        option = by_flag.get(flag)
+        if option is None or (equals and not option.takes):
+            return None
+        if option.takes and not equals:
+            following = next(words, None)
+            if following is None or following.startswith("-"):
+                return None
+            value = following
+        found[option.key] = value if option.takes else "1"
+    return with_environment(found)
+
+
+def with_environment(given: dict[str, str]) -> dict[str, str]:
+    """The given options, completed from the environment variables that stand for them."""
+    options = dict(given)
+    for option in SERVE_OPTIONS:
+        value = os.environ.get(option.variable, "") if option.variable else ""
+        if option.key in options or not value:
+            continue
+        if option.takes:
+            options[option.key] = value
+        elif value.lower() not in _FALSE:
+            options[option.key] = "1"
+    return options

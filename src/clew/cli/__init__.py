@@ -1,0 +1,1 @@
+"""The terminal: one module per command group; parse, call, render."""

@@ -1,0 +1,44 @@
+"""The report of a bug: everything a maintainer asks for, ready to paste."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from clew import __version__
+from clew.kit.files import private_directory, write_atomic
+from clew.kit.project import clew_home
+
+
+def write_report(error: BaseException, name: str, arguments: list[str]) -> Path:
+    """Write the crash report and return its path."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    path = private_directory(clew_home() / "crashes") / f"{stamp}-{error.__class__.__name__}.md"
+    write_atomic(path, report_text(error, name, arguments), mode=0o600)
+    return path
+
+
+def report_text(error: BaseException, name: str, arguments: list[str]) -> str:
+    """The report: versions, the command as typed, the traceback. Home paths are shortened."""
+    trace = "".join(traceback.format_exception(error))
+    text = "\n".join(
+        [
+            f"### {name} crashed: {error.__class__.__name__}",
+            "",
+            f"- clew {__version__}",
+            f"- Python {sys.version.split()[0]} ({platform.python_implementation()})",
+            f"- SQLite {sqlite3.sqlite_version}",
+            f"- {platform.platform()}",
+            f"- command: `{name} {' '.join(arguments)}`",
+            "",
+            "```",
+            trace.rstrip(),
+            "```",
+            "",
+        ]
+    )
+    return text.replace(str(Path.home()), "~")

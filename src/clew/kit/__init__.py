@@ -1,0 +1,1 @@
+"""What all rooms share: files, locks, git, JSON, errors, project discovery, results."""

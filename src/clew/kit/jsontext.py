@@ -1,0 +1,159 @@
+"""Strict JSON for the wire, without the import cost of the standard `json` package.
+
+`json` pulls in `re`, which costs more than the rest of the server's start-up together. Its
+C accelerator does the real work and needs neither, so it is used directly; where it is
+missing (another Python implementation, a changed signature) `json` does the same job.
+
+Strict means: no NaN or infinities in either direction, no number too large for a float, no
+lone surrogates, nothing after the value.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    JsonObject = dict[str, Any]
+
+_WHITESPACE = " \t\n\r"
+
+
+class JsonError(ValueError):
+    """Text that is not strict JSON; says what was expected and where."""
+
+
+def _reject_constant(name: str) -> object:
+    raise JsonError(f"{name} is not a JSON number")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if value - value != 0.0:
+        raise JsonError("number out of range")
+    return value
+
+
+class _ScannerContext:
+    """The attributes that the C scanner reads from its decoder."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = staticmethod(_finite_float)
+    parse_int = int
+    parse_constant = staticmethod(_reject_constant)
+
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _make_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str]]:
+    try:
+        from _json import encode_basestring, make_encoder, make_scanner
+
+        scan = make_scanner(_ScannerContext)
+        encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, False)
+        probe = "".join(encode({"a": [1, 1.5, None, "é"]}, 0))
+        if scan(probe, 0) == ({"a": [1, 1.5, None, "é"]}, len(probe)):
+            return scan, lambda value: "".join(encode(value, 0))
+    except (ImportError, TypeError):
+        pass
+    return _standard_codec()
+
+
+def _standard_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str]]:
+    import json
+
+    decoder = json.JSONDecoder(parse_float=_finite_float, parse_constant=_reject_constant)
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
+    )
+    return decoder.scan_once, encoder.encode
+
+
+_scan, _encode = _make_codec()
+
+
+def loads(text: str) -> Any:
+    """The value that strict JSON text stands for."""
+    start = len(text) - len(text.lstrip(_WHITESPACE))
+    try:
+        value, end = _scan(text, start)
+    except JsonError:
+        raise
+    except (StopIteration, RecursionError, ValueError, SystemError) as error:
+        raise JsonError(_explain(text, start, error)) from None
+    if text[end:].strip(_WHITESPACE):
+        raise JsonError(f"extra text after the value at {_position(text, end)}")
+    if "\\u" in text:
+        _reject_surrogates(value)
+    return value
+
+
+def loads_bytes(data: bytes) -> Any:
+    """The value that strict JSON in UTF-8 stands for."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise JsonError(f"invalid UTF-8 at byte {error.start}") from None
+    return loads(text)
+
+
+def dumps(value: object) -> str:
+    """Compact JSON text; raises JsonError for what JSON cannot say."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise JsonError(f"no JSON form: {error}") from None
+
+
+def dumps_bytes(value: object) -> bytes:
+    """Compact JSON in UTF-8; raises JsonError for what JSON cannot say."""
+    try:
+        return dumps(value).encode("utf-8")
+    except UnicodeEncodeError:
+        raise JsonError("no JSON form: lone surrogate in a string") from None
+
+
+def pretty(value: object, indent: int = 2) -> str:
+    """Indented JSON text, as people and the seeds' examples write it."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+def _reject_surrogates(value: object) -> None:
+    try:
+        dumps(value).encode("utf-8")
+    except UnicodeEncodeError:
+        raise JsonError("lone surrogate in a string") from None
+
+
+def _position(text: str, index: int) -> str:
+    line = text.count("\n", 0, index) + 1
+    column = index - (text.rfind("\n", 0, index) + 1) + 1
+    return f"line {line} column {column}"
+
+
+def _explain(text: str, start: int, error: Exception) -> str:
+    if isinstance(error, SystemError):
+        # The C scanner raises json's own error class, and fails when that is not imported yet.
+        import json.decoder
+
+        try:
+            json.decoder.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError) as cause:
+            error = cause
+    if isinstance(error, StopIteration):
+        return f"expected value at {_position(text, error.value)}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    position = getattr(error, "pos", None)
+    if position is None:
+        return "invalid number"
+    reason = str(getattr(error, "msg", "invalid")).removesuffix(" at")
+    reason = reason.replace("Expecting", "expected").replace("Extra data", "extra text")
+    return f"{reason[:1].lower()}{reason[1:]} at {_position(text, position)}"

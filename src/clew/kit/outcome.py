@@ -1,0 +1,52 @@
+"""What a command hands back: data for programs and parts for people. Commands never print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clew.kit.errors import ClewError
+
+ENVELOPE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings; drawn on a terminal, aligned or tab-separated elsewhere."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one command."""
+
+    data: object
+    parts: tuple[str | Table, ...] = field(default=())
+    exit_code: int = 0
+
+    def envelope(self, command: str) -> dict[str, object]:
+        """The versioned form that `--json` prints."""
+        return {
+            "clew": ENVELOPE_VERSION,
+            "command": command,
+            "ok": self.exit_code == 0,
+            "exit_code": self.exit_code,
+            "data": self.data,
+            "error": None,
+        }
+
+
+def error_envelope(command: str, error: ClewError) -> dict[str, object]:
+    """The envelope of a failure, with the same keys as that of a success."""
+    return {
+        "clew": ENVELOPE_VERSION,
+        "command": command,
+        "ok": False,
+        "exit_code": error.exit_code,
+        "data": None,
+        "error": {"code": error.code, "message": error.message, "hint": error.hint},
+    }
