@@ -1,0 +1,1 @@
+"""Advisors: specialists that write documents and remember the conversation."""

@@ -1,0 +1,267 @@
+"""The specs room's tools: the half of the chant tools that runs no agent."""
+
+from __future__ import annotations
+
+from clew.catalog.model import (
+    BOOLEAN,
+    ENDS,
+    INTEGER,
+    READS,
+    SETS,
+    STRING,
+    STRINGS,
+    WRITES,
+    Tool,
+    boolean,
+    integer,
+    list_schema,
+    nullable,
+    object_schema,
+    string,
+    strings,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+
+SPEC_ID = string("Spec ID (full or partial)")
+SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
+_SPEC = object_schema(
+    {"id": STRING, "title": nullable(STRING), "status": STRING, "type": STRING}, "id", "status"
+)
+_SPEC_PAGE = object_schema(
+    {
+        "specs": {"type": "array", "items": _SPEC},
+        "total": INTEGER,
+        "limit": INTEGER,
+        "returned": INTEGER,
+    },
+    "specs",
+    "total",
+    "limit",
+    "returned",
+)
+_DIAGNOSTIC = object_schema(
+    {"severity": STRING, "rule": STRING, "message": STRING, "suggestion": nullable(STRING)},
+    "severity",
+    "rule",
+    "message",
+)
+_DIAGNOSTICS: JsonObject = {"type": "array", "items": _DIAGNOSTIC}
+
+
+def _spec_tool(name: str, description: str, **settings: Any) -> Tool:
+    return Tool(name, description, face="chant", toolset="specs", **settings)
+
+
+def _by_id(name: str, description: str, **settings: Any) -> Tool:
+    return _spec_tool(
+        name, description, properties={"id": SPEC_ID}, required=("id",), **settings
+    )
+
+
+SPECS_TOOLS = (
+    _spec_tool(
+        "chant_spec_list",
+        "List all chant specs in the current project",
+        title="List specs",
+        effect=READS,
+        core=True,
+        properties={
+            "status": string(
+                "Filter by status (pending, in_progress, completed, failed, ready, blocked)"
+            ),
+            "limit": integer("Maximum number of specs to return (default: 50)"),
+        },
+        output=_SPEC_PAGE,
+    ),
+    _by_id(
+        "chant_spec_get",
+        "Get details of a chant spec including full body content",
+        title="Show a spec",
+        effect=READS,
+        core=True,
+        output=object_schema(
+            {
+                "id": STRING,
+                "title": nullable(STRING),
+                "status": STRING,
+                "type": STRING,
+                "body": STRING,
+            },
+            "id",
+            "status",
+            "body",
+        ),
+    ),
+    _spec_tool(
+        "chant_ready",
+        "List all specs that are ready to be worked (no unmet dependencies)",
+        title="List ready specs",
+        effect=READS,
+        core=True,
+        properties={"limit": integer("Maximum number of specs to return (default: 50)")},
+        output=_SPEC_PAGE,
+    ),
+    _spec_tool(
+        "chant_status",
+        "Get project status summary with spec counts by status",
+        title="Project status",
+        effect=READS,
+        properties={
+            "brief": boolean(
+                "Return brief single-line output (e.g., "
+                "'3 pending | 2 in_progress | 15 completed')"
+            ),
+            "include_activity": boolean(
+                "Include activity info for in_progress specs (last modified time, log activity)"
+            ),
+        },
+        output={"type": "object"},
+    ),
+    _spec_tool(
+        "chant_log",
+        "Read execution log for a spec",
+        title="Read a spec's log",
+        effect=READS,
+        properties={
+            "id": SPEC_ID,
+            "lines": integer("Number of lines to return (default: 100)"),
+            "offset": integer("Start from byte offset (for incremental reads)"),
+            "since": string("ISO timestamp - only lines after this time"),
+        },
+        required=("id",),
+        output=object_schema(
+            {
+                "content": STRING,
+                "byte_offset": INTEGER,
+                "line_count": INTEGER,
+                "has_more": BOOLEAN,
+            },
+            "content",
+            "byte_offset",
+            "line_count",
+            "has_more",
+        ),
+    ),
+    _spec_tool(
+        "chant_search",
+        "Search specs by title and body content",
+        title="Search specs",
+        effect=READS,
+        properties={
+            "query": string("Search query (case-insensitive substring match)"),
+            "status": string("Filter by status"),
+        },
+        required=("query",),
+        output=list_schema(_SPEC),
+    ),
+    _by_id(
+        "chant_diagnose",
+        "Diagnose issues with a spec (check file, log, locks, commits, criteria)",
+        title="Diagnose a spec",
+        effect=READS,
+        output={"type": "object"},
+    ),
+    _spec_tool(
+        "chant_lint",
+        "Lint specs to check for quality issues (complexity, missing criteria, etc.)",
+        title="Lint specs",
+        effect=READS,
+        properties={"id": string("Spec ID to lint (optional, lints all if not provided)")},
+        output={"type": "object"},
+    ),
+    _by_id(
+        "chant_verify",
+        "Verify a spec meets its acceptance criteria",
+        title="Verify a spec",
+        effect=READS,
+        output=object_schema(
+            {
+                "spec_id": STRING,
+                "verified": BOOLEAN,
+                "criteria": object_schema(
+                    {"total": INTEGER, "checked": INTEGER, "unchecked": INTEGER}
+                ),
+                "unchecked_items": STRINGS,
+                "verification_notes": STRING,
+            },
+            "spec_id",
+            "verified",
+            "criteria",
+            "unchecked_items",
+            "verification_notes",
+        ),
+    ),
+    _spec_tool(
+        "chant_spec_update",
+        "Update a chant spec status, frontmatter fields, or add output",
+        title="Update a spec",
+        effect=WRITES,
+        core=True,
+        properties={
+            "id": SPEC_ID,
+            "status": string("New status (pending, in_progress, completed, failed)"),
+            "output": string("Output text to append to spec body"),
+            "depends_on": strings("Spec IDs this spec depends on"),
+            "labels": strings("Labels to assign to the spec"),
+            "target_files": strings("Target file paths for the spec"),
+            "model": string("Model name to use for the spec"),
+        },
+        required=("id",),
+        output=SPEC_CHANGED,
+    ),
+    _spec_tool(
+        "chant_add",
+        "Create a new spec with description",
+        title="Add a spec",
+        effect=WRITES,
+        core=True,
+        properties={
+            "description": string("Description of work to be done (becomes spec title)"),
+            "prompt": string("Optional prompt template name to use"),
+        },
+        required=("description",),
+        output=object_schema(
+            {"id": STRING, "message": STRING, "diagnostics": _DIAGNOSTICS}, "message"
+        ),
+    ),
+    _by_id(
+        "chant_finalize",
+        "Mark a spec as completed (validates all criteria are checked)",
+        title="Finalize a spec",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+    _by_id(
+        "chant_reset",
+        "Reset a failed spec to pending status so it can be reworked",
+        title="Reset a spec",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+    _by_id(
+        "chant_resume",
+        "(deprecated, use chant_reset) Reset a failed spec to pending",
+        title="Reset a spec (old name)",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+    _by_id(
+        "chant_cancel",
+        "Cancel a spec (sets status to cancelled)",
+        title="Cancel a spec",
+        effect=ENDS,
+        output=SPEC_CHANGED,
+    ),
+    _by_id(
+        "chant_archive",
+        "Move a completed spec to the archive directory",
+        title="Archive a spec",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+)

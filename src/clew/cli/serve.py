@@ -1,0 +1,57 @@
+"""`serve` and `mcp`: the server of each face, its options built from the catalogue's table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.catalog.faces import FACES
+from clew.catalog.options import SERVE_OPTIONS, with_environment
+from clew.kit.errors import UsageError
+
+if TYPE_CHECKING:
+    from clew.catalog.faces import Face
+
+_HTTP_ONLY = ("host", "port", "token_file", "no_auth")
+
+
+def _serve_command(face: Face) -> click.Command:
+    def serve(**given: str | bool | None) -> int:
+        options = {key: "1" if value is True else str(value) for key, value in given.items() if value}
+        if "http" not in options:
+            for key in _HTTP_ONLY:
+                if key in options:
+                    raise UsageError(f"--{key.replace('_', '-')} needs --http")
+            from clew.serving import serve_stdio
+
+            return serve_stdio(face, with_environment(options))
+        from clew.protocol.http.server import serve_http
+
+        return serve_http(face, with_environment(options))
+
+    command = click.Command(
+        face.serve_command,
+        callback=serve,
+        help=f"Run the {face.name} server for an agent host: MCP on standard input and output.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for option in SERVE_OPTIONS:
+        note = f" Also {option.variable}." if option.variable else ""
+        command.params.append(
+            click.Option(
+                [option.flag],
+                is_flag=not option.takes,
+                metavar=option.takes or None,
+                default=None,
+                help=option.help + note,
+            )
+        )
+    return command
+
+
+clew_serve = _serve_command(FACES["clew"])
+chant_mcp = _serve_command(FACES["chant"])
+commitmux_serve = _serve_command(FACES["commitmux"])
+climpt_mcp = _serve_command(FACES["climpt"])
+clariad_serve = _serve_command(FACES["clariad"])

@@ -1,0 +1,83 @@
+"""SQLite, opened the one way: WAL, patient, short transactions, numbered migrations."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+BUSY_SECONDS = 30.0
+
+
+def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
+    """A connection for reading and writing, its schema brought up to date."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    _migrate(connection, migrations, path)
+    return connection
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, whatever is asked of it."""
+    if not path.exists():
+        raise Unavailable(f"No database at {path}")
+    connection = sqlite3.connect(
+        f"file:{_quoted(path)}?mode=ro",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """One transaction that has the write lock from its start."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Path) -> None:
+    if _version(connection) == len(migrations):
+        return
+    with writing(connection):
+        version = _version(connection)
+        if version > len(migrations):
+            raise Unavailable(
+                f"{path} was written by a newer Clew (schema {version})",
+                "Upgrade Clew, or move the file away to start anew.",
+            )
+        for number, script in enumerate(migrations[version:], start=version + 1):
+            for statement in script.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={number}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(path))

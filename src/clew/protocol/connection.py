@@ -1,0 +1,124 @@
+"""One peer: what it negotiated, what runs for it, what it was asked."""
+
+from __future__ import annotations
+
+import threading
+
+from clew.kit.errors import ClewError
+from clew.protocol.versions import OLDEST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from clew.kit.call import Call
+    from clew.kit.jsontext import JsonObject
+
+    RequestId = str | int
+    Send = Callable[[Any], None]
+
+
+class PeerGone(ClewError):
+    """The peer hung up or did not answer a question in time."""
+
+
+class _Question:
+    """A request from us to the peer, waiting for its answer."""
+
+    __slots__ = ("answered", "reply")
+
+    def __init__(self) -> None:
+        self.answered = threading.Event()
+        self.reply: JsonObject | None = None
+
+
+class Connection:
+    """The state that a legacy handshake sets up, and the calls that run for a peer.
+
+    Modern requests carry all they need and use only the second half.
+    """
+
+    def __init__(self, send: Send, *, principal: str = "local") -> None:
+        self.send = send
+        self.principal = principal
+        self.version = OLDEST
+        self.initialized = False
+        self.capabilities: JsonObject = {}
+        self.log_level = "info"
+        self.subscribed: set[str] = set()
+        self.closed = False
+        self._running: dict[RequestId, Call] = {}
+        self._changed = threading.Condition()
+        self._questions: dict[str, _Question] = {}
+        self._asked = 0
+
+    def begin(self, request_id: RequestId, call: Call) -> bool:
+        """Note a running call; False when its id is taken."""
+        with self._changed:
+            if request_id in self._running:
+                return False
+            self._running[request_id] = call
+            return True
+
+    def finish(self, request_id: RequestId) -> None:
+        """Forget a call that was answered."""
+        with self._changed:
+            self._running.pop(request_id, None)
+            if not self._running:
+                self._changed.notify_all()
+
+    def cancel(self, request_id: object) -> None:
+        """Cancel a running call; unknown ids are ignored, as the protocol wants."""
+        with self._changed:
+            call = self._running.get(request_id) if isinstance(request_id, (str, int)) else None
+        if call is not None:
+            call.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel everything that runs."""
+        with self._changed:
+            calls = list(self._running.values())
+        for call in calls:
+            call.cancel()
+
+    def wait_idle(self, timeout: float | None) -> bool:
+        """Wait until nothing runs; False when the time was up first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._running, timeout)
+
+    def ask(self, send: Send, method: str, params: JsonObject, timeout: float) -> JsonObject:
+        """Send the peer a request and wait for its result."""
+        question = _Question()
+        with self._changed:
+            self._asked += 1
+            question_id = f"clew-{self._asked}"
+            self._questions[question_id] = question
+        try:
+            send({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
+            if self.closed or not question.answered.wait(timeout) or question.reply is None:
+                raise PeerGone(f"The client did not answer {method}")
+        finally:
+            with self._changed:
+                self._questions.pop(question_id, None)
+        result = question.reply.get("result")
+        if not isinstance(result, dict):
+            raise PeerGone(f"The client refused {method}")
+        return result
+
+    def answer(self, message: JsonObject) -> None:
+        """Take the peer's response to a question; others are ignored."""
+        question_id = message.get("id")
+        with self._changed:
+            question = self._questions.get(question_id) if isinstance(question_id, str) else None
+        if question is not None:
+            question.reply = message
+            question.answered.set()
+
+    def close(self) -> None:
+        """The peer is gone: nobody waits for it any longer."""
+        self.closed = True
+        with self._changed:
+            questions = list(self._questions.values())
+        for question in questions:
+            question.answered.set()

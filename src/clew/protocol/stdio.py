@@ -1,0 +1,170 @@
+"""Newline-delimited JSON-RPC on standard input and output."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+
+from clew.kit import jsontext
+from clew.protocol.connection import Connection
+from clew.protocol.errors import RpcError
+from clew.protocol.request import error_response
+from clew.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clew.protocol.kernel import Kernel
+
+LONGEST_LINE = 16 * 1024 * 1024
+DRAIN_SECONDS = 300.0
+_CHUNK = 65536
+_PIPE_BUFFER = 4096  # a pipe that says it is writable takes this much without blocking
+_LARGEST_BACKLOG = 64 * 1024 * 1024
+
+
+def serve(kernel: Kernel) -> int:
+    """Serve until standard input ends and everything asked is answered."""
+    source, sink = _claim_streams()
+    outbox = Outbox(sink)
+    connection = Connection(outbox.send)
+    try:
+        for line in read_lines(source):
+            if line is None:
+                reason = f"Parse error: message longer than {LONGEST_LINE} bytes"
+                outbox.send(error_response(None, RpcError(PARSE_ERROR, reason)))
+            elif line.strip():
+                kernel.receive(line, connection, outbox.send)
+            if outbox.broken:
+                break
+        if not outbox.broken:
+            connection.close()
+            kernel.drain(connection, DRAIN_SECONDS)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        connection.cancel_all()
+        outbox.flush()
+    return 0
+
+
+def _claim_streams() -> tuple[int, int]:
+    """Private copies of the streams; prints and child processes get standard error instead."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+def read_lines(source: int, longest: int = LONGEST_LINE) -> Iterator[bytes | None]:
+    """Each line as it comes; None for one that is too long, of which nothing is kept."""
+    held: list[bytes] = []
+    size = 0
+    while True:
+        chunk = os.read(source, _CHUNK)
+        if not chunk:
+            break
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            if size + len(piece) > longest:
+                yield None
+            else:
+                yield b"".join([*held, piece]) if held else piece
+            held, size = [], 0
+        size += len(rest)
+        if size > longest:
+            held = []
+        elif rest:
+            held.append(rest)
+    if size > longest:
+        yield None
+    elif size:
+        yield b"".join(held)
+
+
+class Outbox:
+    """Messages on their way out.
+
+    A message is written at once when the pipe has room. When the peer does not read, the rest
+    is kept and a thread writes it, so that reading goes on: a peer that sends a thousand
+    requests before it reads the first answer must not lock both sides up.
+    """
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._changed = threading.Condition()
+        self._backlog = bytearray()
+        self._flusher: threading.Thread | None = None
+        self.broken = False
+        self._poll = select.poll()
+        self._poll.register(sink, select.POLLOUT)
+
+    def send(self, message: object) -> None:
+        """Queue one message; never interleaved with another."""
+        try:
+            data = jsontext.dumps_bytes(message)
+        except jsontext.JsonError:
+            data = jsontext.dumps_bytes(_unsayable(message))
+        with self._changed:
+            while len(self._backlog) > _LARGEST_BACKLOG and not self.broken:
+                self._changed.wait()
+            if self.broken:
+                return
+            data += b"\n"
+            rest = data if self._backlog else self._write_what_fits(data)
+            if rest:
+                self._backlog += rest
+                self._start_flusher()
+
+    def flush(self, seconds: float = 5.0) -> None:
+        """Wait until everything is written, the peer is gone, or the time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._backlog or self.broken, seconds)
+
+    def _write_what_fits(self, data: bytes) -> bytes:
+        offset = 0
+        try:
+            while offset < len(data) and self._poll.poll(0):
+                offset += os.write(self._sink, data[offset : offset + _PIPE_BUFFER])
+        except OSError:
+            self._break()
+            return b""
+        return data[offset:]
+
+    def _start_flusher(self) -> None:
+        if self._flusher is None:
+            self._flusher = threading.Thread(target=self._flush_backlog, daemon=True)
+            self._flusher.start()
+        self._changed.notify_all()
+
+    def _flush_backlog(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._backlog)
+                piece = bytes(self._backlog[:_CHUNK])
+            try:
+                written = os.write(self._sink, piece)
+            except OSError:
+                with self._changed:
+                    self._break()
+                return
+            with self._changed:
+                del self._backlog[:written]
+                self._changed.notify_all()
+
+    def _break(self) -> None:
+        self.broken = True
+        self._backlog.clear()
+        self._changed.notify_all()
+
+
+def _unsayable(message: object) -> object:
+    """What to answer when a tool produced something that JSON cannot say."""
+    request_id = message.get("id") if isinstance(message, dict) else None
+    return error_response(request_id, RpcError(INTERNAL_ERROR, "Internal error"))

@@ -1,0 +1,175 @@
+"""The tasks extension: a slow call answers at once with a handle that is asked for later."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from clew.kit.call import Call, InputRequired
+from clew.kit.errors import Cancelled, ClewError
+from clew.protocol.errors import RpcError
+from clew.protocol.taskstore import FINAL, TTL_SECONDS
+from clew.protocol.versions import INTERNAL_ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+    from clew.protocol.exchange import Exchange
+    from clew.protocol.kernel import Kernel
+    from clew.protocol.taskstore import TaskStore
+
+_POLL_MS = 500
+_PROGRESS_EVERY_SECONDS = 0.2
+
+
+class TaskCall(Call):
+    """A call inside a task: its progress becomes the task's status message."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        answers: dict[str, Any],
+        tell: Callable[[str], None],
+    ) -> None:
+        super().__init__(settings=settings, answers=answers)
+        self._tell = tell
+        self._told = 0.0
+
+    def report_progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Note how far the task is, not more often than anybody would look."""
+        if time.monotonic() - self._told >= _PROGRESS_EVERY_SECONDS:
+            self._told = time.monotonic()
+            self._tell(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
+
+
+class TaskDesk:
+    """Creates, runs and answers for tasks."""
+
+    def __init__(self, kernel: Kernel, store: TaskStore) -> None:
+        self._kernel = kernel
+        self._store = store
+        self._running: dict[str, TaskCall] = {}
+        self._lock = threading.Lock()
+
+    def create(self, exchange: Exchange, name: str, arguments: JsonObject) -> None:
+        """Store the task, answer with its handle, then start it."""
+        now = _now()
+        state: JsonObject = {
+            "taskId": secrets.token_urlsafe(24),
+            "status": "working",
+            "createdAt": now,
+            "lastUpdatedAt": now,
+            "ttlMs": TTL_SECONDS * 1000,
+            "pollIntervalMs": _POLL_MS,
+        }
+        work: JsonObject = {
+            "name": name,
+            "arguments": arguments,
+            "answers": {},
+            "capabilities": exchange.request.capabilities,
+        }
+        self._store.create(state, work, exchange.connection.principal)
+        exchange.reply(state, result_type="task")
+        self._start(state, work)
+
+    def exists(self, task_id: str) -> bool:
+        """Whether there is such a task."""
+        try:
+            self._store.read(task_id)
+        except RpcError:
+            return False
+        return True
+
+    def state(self, task_id: str) -> JsonObject:
+        """The task as `tasks/get` shows it."""
+        return self._store.read(task_id)[0]
+
+    def update(self, task_id: str, answers: JsonObject) -> None:
+        """Take answers to what the task asked; go on when none is missing."""
+        with self._lock:
+            state, work = self._store.read(task_id)
+            asked = state.get("inputRequests") or {}
+            given = {k: v for k, v in answers.items() if k in asked and isinstance(v, dict)}
+            if state["status"] != "input_required" or not given:
+                return
+            work["answers"] |= given
+            open_questions = {k: v for k, v in asked.items() if k not in given}
+            if open_questions:
+                self._save({**state, "inputRequests": open_questions}, work)
+                return
+            state = _without(state, "inputRequests") | {"status": "working"}
+            self._save(state, work)
+        self._start(state, work)
+
+    def cancel(self, task_id: str) -> None:
+        """Stop the task where it can be stopped."""
+        state, _ = self._store.read(task_id)
+        call = self._running.get(task_id)
+        if call is not None:
+            call.cancel()
+        if state["status"] not in FINAL:
+            self._save(_without(state, "inputRequests") | {"status": "cancelled"})
+
+    def _start(self, state: JsonObject, work: JsonObject) -> None:
+        call = TaskCall(
+            self._kernel.service.settings,
+            dict(work["answers"]),
+            lambda text: self._save({**state, "statusMessage": text}),
+        )
+        call.capabilities = work["capabilities"]
+        self._running[state["taskId"]] = call
+        if not self._kernel.workers.submit(lambda: self._run(state, work, call)):
+            self._fail(state, RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting"))
+
+    def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:
+        from clew.protocol.asking import check_capabilities
+        from clew.protocol.kernel import report_bug
+        from clew.protocol.methods import tool_result
+
+        try:
+            call.check()
+            result = tool_result(self._kernel.service.call_tool(work["name"], work["arguments"], call))
+            self._save({**state, "status": "completed", "result": result})
+        except InputRequired as pause:
+            try:
+                check_capabilities(call.capabilities, pause.requests)
+            except RpcError as error:
+                self._fail(state, error)
+            else:
+                waiting = {"status": "input_required", "inputRequests": pause.requests}
+                self._save({**state, **waiting})
+        except Cancelled:
+            self._save({**state, "status": "cancelled"})
+        except ClewError as error:
+            from clew.kit.answer import Answer
+
+            answer = tool_result(Answer.error(error.full_text()))
+            self._save({**state, "status": "completed", "result": answer})
+        except RpcError as error:
+            self._fail(state, error)
+        except Exception as error:  # noqa: BLE001 - a handler's bug must not end the server
+            report_bug(error)
+            self._fail(state, RpcError(INTERNAL_ERROR, "Internal error"))
+        finally:
+            self._running.pop(state["taskId"], None)
+
+    def _fail(self, state: JsonObject, error: RpcError) -> None:
+        self._save({**state, "status": "failed", "error": error.wire()})
+
+    def _save(self, state: JsonObject, work: JsonObject | None = None) -> None:
+        state = {**state, "lastUpdatedAt": _now()}
+        if self._store.write(state, work):
+            self._kernel.subscriptions.announce_task(state)
+
+
+def _without(state: JsonObject, key: str) -> JsonObject:
+    return {name: value for name, value in state.items() if name != key}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,130 @@
+"""Tasks on disk: written before a client hears of them, readable by every server of this user.
+
+Each server that runs tasks holds a lock for as long as it lives. A task that says it is being
+worked on, while the lock of the server that ran it is free, was cut off.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from clew.kit import jsontext
+from clew.kit.files import private_directory
+from clew.kit.locks import try_lock
+from clew.kit.sqlite import open_database, writing
+from clew.protocol.errors import invalid_params
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE tasks (
+        task_id TEXT PRIMARY KEY,
+        owner TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        created REAL NOT NULL,
+        expires REAL NOT NULL,
+        state TEXT NOT NULL,
+        work TEXT NOT NULL
+    )
+    """,
+)
+TTL_SECONDS = 24 * 3600
+FINAL = ("completed", "failed", "cancelled")
+
+
+class TaskStore:
+    """The table of tasks, and this server's claim to the ones it runs."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = private_directory(directory)
+        self._database = open_database(directory / "tasks.sqlite3", _MIGRATIONS)
+        self._guard = threading.Lock()
+        self.owner = secrets.token_hex(8)
+        self._claim = try_lock(self._lock_path(self.owner))
+        self._forget_expired()
+
+    def create(self, state: JsonObject, work: JsonObject, principal: str) -> None:
+        """Store a new task; when this returns, `read` finds it."""
+        now = time.time()
+        row = (
+            state["taskId"],
+            self.owner,
+            principal,
+            now,
+            now + TTL_SECONDS,
+            jsontext.dumps(state),
+            jsontext.dumps(work),
+        )
+        with self._guard, writing(self._database) as database:
+            database.execute("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
+        """A task's state and the work behind it."""
+        row = self._row(task_id)
+        state: JsonObject = jsontext.loads(row["state"])
+        if state["status"] == "working" and not self._is_alive(row["owner"]):
+            state = self._mark_cut_off(state)
+        return state, jsontext.loads(row["work"])
+
+    def write(self, state: JsonObject, work: JsonObject | None = None) -> bool:
+        """Store a task's new state and make it ours; False when it was final already."""
+        with self._guard, writing(self._database) as database:
+            row = database.execute(
+                "SELECT state FROM tasks WHERE task_id = ?", (state["taskId"],)
+            ).fetchone()
+            if row is None or jsontext.loads(row["state"])["status"] in FINAL:
+                return False
+            database.execute(
+                "UPDATE tasks SET state = ?, owner = ?, work = coalesce(?, work)"
+                " WHERE task_id = ?",
+                (
+                    jsontext.dumps(state),
+                    self.owner,
+                    None if work is None else jsontext.dumps(work),
+                    state["taskId"],
+                ),
+            )
+        return True
+
+    def _row(self, task_id: str) -> Any:
+        with self._guard:
+            row = self._database.execute(
+                "SELECT * FROM tasks WHERE task_id = ? AND expires > ?", (task_id, time.time())
+            ).fetchone()
+        if row is None:
+            raise invalid_params(f"Invalid params: unknown task {task_id[:64]}")
+        return row
+
+    def _is_alive(self, owner: str) -> bool:
+        if owner == self.owner:
+            return True
+        lock = try_lock(self._lock_path(owner))
+        if lock is None:
+            return True
+        lock.release()
+        return False
+
+    def _mark_cut_off(self, state: JsonObject) -> JsonObject:
+        error = {"code": -32603, "message": "The server that ran this task ended"}
+        ended = {**state, "status": "failed", "error": error, "statusMessage": error["message"]}
+        self.write(ended)
+        return ended
+
+    def _forget_expired(self) -> None:
+        now = time.time()
+        with self._guard, writing(self._database) as database:
+            database.execute("DELETE FROM tasks WHERE expires < ?", (now,))
+        for path in self._directory.glob("*.lock"):
+            if path.stat().st_mtime < now - TTL_SECONDS and not self._is_alive(path.stem):
+                path.unlink(missing_ok=True)
+
+    def _lock_path(self, owner: str) -> Path:
+        return self._directory / f"{owner}.lock"
