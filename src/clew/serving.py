@@ -6,7 +6,7 @@ import sys
 
 from clew.catalog.registry import select_tools
 from clew.catalog.service import CatalogService
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, Unavailable
 from clew.protocol.kernel import Kernel
 
 TYPE_CHECKING = False
@@ -49,3 +49,21 @@ def _open_tasks(kernel: Kernel) -> TaskDesk:
     from clew.protocol.taskstore import TaskStore
 
     return TaskDesk(kernel, TaskStore(clew_home() / "tasks"))
+
+
+def serve_http(face: Face, options: Mapping[str, str]) -> int:
+    """Serve HTTP; the exit code."""
+    kernel = build_kernel(face, options)
+    try:
+        from clew.protocol.http.server import run
+    except ImportError as error:
+        raise Unavailable(
+            "HTTP needs the web extra, which is not installed",
+            "Install it: pipx install 'clew[web]', or uvx --with 'clew[web]' clew serve --http.",
+        ) from error
+    from clew.protocol.http.token import load_token, open_listener
+
+    host = options.get("host", "127.0.0.1")
+    listener = open_listener(host, options.get("port", "8765"))
+    token = load_token(host, options)
+    return run(kernel, listener, host=host, token=token)

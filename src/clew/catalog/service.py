@@ -43,11 +43,11 @@ class CatalogService(Service):
         """The offered tools in the catalogue's order."""
         return [tool.wire(name) for name, tool in self._offered.items()]
 
-    def is_slow(self, name: str) -> bool:
-        """Whether the tool is declared slow."""
-        return self._offered[name].slow
+    def task_support(self, name: str) -> str:
+        """A tool that is declared slow may become a task."""
+        return "may" if self._offered[name].slow else "never"
 
-    def check_call(self, name: str, arguments: JsonObject) -> None:
+    def check_call(self, name: str, arguments: JsonObject, call: Call) -> None:
         """Check arguments against the schema that the client was shown."""
         if name not in self._offered:
             raise UnknownTool(f"Unknown tool: {name}")

@@ -43,9 +43,9 @@ def take_answers(exchange: Exchange, seal: Callable[[], Seal]) -> None:
 
 
 def run_with_answers(
-    exchange: Exchange, seal: Callable[[], Seal], handler: Callable[[], JsonObject]
+    exchange: Exchange, seal: Callable[[], Seal], handler: Callable[[], JsonObject | None]
 ) -> JsonObject | None:
-    """The handler's result; None when the client was sent a question instead."""
+    """The handler's result; None when the client was sent something else already."""
     if exchange.request.modern:
         take_answers(exchange, seal)
     while True:

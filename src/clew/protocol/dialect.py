@@ -41,7 +41,7 @@ def invoke_tool(exchange: Exchange, kernel: Kernel) -> None:
     name = exchange.request.text("name")
     arguments = exchange.request.mapping("parameters")
     try:
-        kernel.service.check_call(name, arguments)
+        kernel.service.check_call(name, arguments, exchange.call)
     except (UnknownTool, Invalid) as error:
         raise invalid_params(f"Invalid params: {error.message}") from None
     exchange.call.report_progress = (  # type: ignore[method-assign]

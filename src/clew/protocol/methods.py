@@ -134,68 +134,63 @@ def set_level(exchange: Exchange, kernel: Kernel) -> None:
 
 def call_tool(exchange: Exchange, kernel: Kernel) -> None:
     """Run a tool, at once or as a task."""
+    params = exchange.request.params
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str) or not name:
+        _refuse_call(exchange, "Missing tool name")
+        return
+    if arguments is not None and not isinstance(arguments, dict):
+        exchange.reply(_error_result("Invalid parameter: arguments must be an object"))
+        return
     try:
-        name, arguments = _checked_call(exchange, kernel)
+        result = run_with_answers(
+            exchange, kernel.seal, lambda: _run_tool(exchange, kernel, name, arguments)
+        )
     except UnknownTool as error:
         _refuse_call(exchange, error.message)
-        return
-    except Invalid as error:
-        exchange.reply(tool_result(Answer.error(error.full_text())))
-        return
-    if name is None:
-        return
-    if _becomes_task(exchange, kernel, name):
-        kernel.tasks().create(exchange, name, arguments)
-        return
-
-    def handler() -> JsonObject:
-        return tool_result(kernel.service.call_tool(name, arguments, exchange.call))
-
-    try:
-        result = run_with_answers(exchange, kernel.seal, handler)
     except Cancelled:
         exchange.drop()
     except ClewError as error:
-        exchange.reply(tool_result(Answer.error(error.full_text())))
+        exchange.reply(_error_result(error.full_text()))
     else:
         if result is not None:
             exchange.reply(result)
 
 
-def _checked_call(exchange: Exchange, kernel: Kernel) -> tuple[str | None, JsonObject]:
-    params = exchange.request.params
-    name = params.get("name")
-    if not isinstance(name, str) or not name:
-        _refuse_call(exchange, "Missing tool name")
-        return None, {}
-    arguments = params.get("arguments")
-    if arguments is not None and not isinstance(arguments, dict):
-        raise Invalid("Invalid parameter: arguments must be an object")
+def _run_tool(
+    exchange: Exchange, kernel: Kernel, name: str, arguments: JsonObject | None
+) -> JsonObject | None:
+    """The tool's result; None when a task was created and answered for instead."""
+    service, call = kernel.service, exchange.call
     try:
-        kernel.service.check_call(name, arguments or {})
-    except UnknownTool:
-        raise
+        service.check_call(name, arguments or {}, call)
     except Invalid:
         if arguments is None:
             raise Invalid("Missing arguments") from None
         raise
-    return name, arguments or {}
+    if _becomes_task(exchange, kernel, name):
+        kernel.tasks().create(exchange, name, arguments or {})
+        return None
+    return tool_result(service.call_tool(name, arguments or {}, call))
 
 
 def _refuse_call(exchange: Exchange, reason: str) -> None:
     """The oldest version, spoken without a handshake, has these as tool results."""
     if exchange.request.version == OLDEST:
-        exchange.reply(tool_result(Answer.error(reason)))
+        exchange.reply(_error_result(reason))
     else:
         exchange.fail(invalid_params(reason))
 
 
 def _becomes_task(exchange: Exchange, kernel: Kernel, name: str) -> bool:
-    extensions = exchange.request.capabilities.get("extensions")
-    declared = isinstance(extensions, dict) and TASKS_EXTENSION in extensions
-    return (
-        exchange.request.modern and declared and kernel.has_tasks and kernel.service.is_slow(name)
-    )
+    support = kernel.service.task_support(name)
+    if support == "never" or not exchange.request.modern or not kernel.has_tasks:
+        return False
+    if not _declares_tasks(exchange):
+        if support == "must":
+            raise missing_capability({"extensions": {TASKS_EXTENSION: {}}})
+        return False
+    return True
 
 
 def tool_result(answer: Answer) -> JsonObject:
@@ -208,6 +203,10 @@ def tool_result(answer: Answer) -> JsonObject:
     if structured is not None and not answer.is_error:
         result["structuredContent"] = structured
     return result
+
+
+def _error_result(text: str) -> JsonObject:
+    return tool_result(Answer.error(text))
 
 
 def get_prompt(exchange: Exchange, kernel: Kernel) -> None:
@@ -305,9 +304,13 @@ def _followed_tasks(exchange: Exchange, kernel: Kernel, task_ids: list[object]) 
 
 def require_tasks_extension(exchange: Exchange) -> None:
     """Raise unless this very request declares the tasks extension."""
-    extensions = exchange.request.capabilities.get("extensions")
-    if not isinstance(extensions, dict) or TASKS_EXTENSION not in extensions:
+    if not _declares_tasks(exchange):
         raise missing_capability({"extensions": {TASKS_EXTENSION: {}}})
+
+
+def _declares_tasks(exchange: Exchange) -> bool:
+    extensions = exchange.request.capabilities.get("extensions")
+    return isinstance(extensions, dict) and TASKS_EXTENSION in extensions
 
 
 def get_task(exchange: Exchange, kernel: Kernel) -> None:

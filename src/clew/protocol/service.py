@@ -37,12 +37,20 @@ class Service:
         """The tools as `tools/list` shows them, always in the same order."""
         return []
 
-    def is_slow(self, name: str) -> bool:
-        """Whether a call of this tool may take long enough to become a task."""
-        return False
+    def input_schema(self, name: str) -> JsonObject:
+        """The schema of a tool's arguments; empty for a tool that is not offered."""
+        schemas = (tool["inputSchema"] for tool in self.tools() if tool["name"] == name)
+        return next(schemas, {})
 
-    def check_call(self, name: str, arguments: JsonObject) -> None:
-        """Raise UnknownTool, or Invalid naming the argument that is wrong."""
+    def task_support(self, name: str) -> str:
+        """Whether a call of this tool `never`, `may` or `must` become a task."""
+        return "never"
+
+    def check_call(self, name: str, arguments: JsonObject, call: Call) -> None:
+        """Raise UnknownTool, or Invalid naming the argument that is wrong.
+
+        What must be asked before a task is made is asked here.
+        """
         raise UnknownTool(f"Unknown tool: {name}")
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:

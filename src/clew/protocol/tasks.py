@@ -70,7 +70,7 @@ class TaskDesk:
         work: JsonObject = {
             "name": name,
             "arguments": arguments,
-            "answers": {},
+            "answers": exchange.call.answers,
             "capabilities": exchange.request.capabilities,
         }
         self._store.create(state, work, exchange.connection.principal)

@@ -1,0 +1,157 @@
+"""Clew's own directory: missing, open, shared, in the way, and repaired."""
+
+import os
+import stat
+
+import pytest
+
+from clew.doctor.checks import run_repairs
+from clew.doctor.home import close_home, home, secrets
+from clew.doctor.model import Subject
+from clew.kit.errors import Conflict
+
+SUBJECT = Subject()
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_missing_home_is_fine_and_can_be_made(own_home):
+    check = home(SUBJECT)
+    assert check.status == "ok"
+
+    assert run_repairs([check], SUBJECT) == ["Made ~/.clew (mode 0700)"]
+    assert mode(own_home / ".clew") == 0o700
+    assert home(SUBJECT).repair is None
+
+
+def test_a_home_open_to_others_warns_and_is_closed(own_home):
+    (own_home / ".clew").mkdir()
+    (own_home / ".clew").chmod(0o755)
+    check = home(SUBJECT)
+
+    assert check.status == "warn"
+    assert "mode 0755" in check.summary
+    assert check.fix == "chmod 700 ~/.clew"
+    assert run_repairs([check], SUBJECT) == ["Closed ~/.clew (mode 0700)"]
+    assert home(SUBJECT).status == "ok"
+
+
+def test_a_home_elsewhere_is_named_safely_for_the_shell(tmp_path, monkeypatch):
+    place = tmp_path / "my clew"
+    place.mkdir()
+    place.chmod(0o750)
+    monkeypatch.setenv("CLEW_HOME", str(place))
+
+    assert home(SUBJECT).fix == f"chmod 700 '{place}'"
+
+
+def test_a_file_in_its_place_fails(own_home):
+    (own_home / ".clew").write_text("")
+    check = home(SUBJECT)
+
+    assert (check.status, check.repair) == ("fail", None)
+    assert check.fix == "mv ~/.clew ~/.clew.old"
+
+
+def test_a_home_that_cannot_be_made_fails(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path / "file" / "clew"))
+    check = home(SUBJECT)
+
+    assert check.status == "fail"
+    assert "cannot be made" in check.summary
+    assert check.repair is None
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_home_that_is_not_writable_fails_and_is_repaired(own_home):
+    (own_home / ".clew").mkdir(mode=0o500)
+    check = home(SUBJECT)
+
+    assert check.status == "fail"
+    run_repairs([check], SUBJECT)
+    assert home(SUBJECT).status == "ok"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
+def test_a_home_of_another_user_fails(own_home):
+    (own_home / ".clew").mkdir(mode=0o700)
+    os.chown(own_home / ".clew", 12345, -1)
+    check = home(SUBJECT)
+
+    assert check.status == "fail"
+    assert "another user" in check.summary
+    assert check.fix.startswith("sudo chown")
+
+
+@pytest.mark.parametrize("where", [".", ".."])
+def test_a_directory_of_other_things_is_never_closed(where, own_home, monkeypatch):
+    place = (own_home / where).resolve()
+    place.chmod(0o755)
+    monkeypatch.setenv("CLEW_HOME", str(place))
+    check = home(SUBJECT)
+
+    assert (check.status, check.repair) == ("fail", None)
+    with pytest.raises(Conflict):
+        close_home(SUBJECT)
+    assert mode(place) == 0o755
+
+
+def test_a_sticky_directory_counts_as_shared(tmp_path, monkeypatch):
+    place = tmp_path / "like-tmp"
+    place.mkdir()
+    place.chmod(0o1777)
+    monkeypatch.setenv("CLEW_HOME", str(place))
+
+    assert home(SUBJECT).status == "fail"
+    assert run_repairs([home(SUBJECT)], SUBJECT) == []
+
+
+def test_a_repair_that_fails_is_told(own_home):
+    check = home(SUBJECT)
+    (own_home / ".clew").write_text("in the way")
+
+    assert run_repairs([check], SUBJECT)[0].startswith("Not repaired: home: ")
+
+
+def test_no_secrets_is_good():
+    assert secrets(SUBJECT).status == "ok"
+
+
+def test_an_open_secret_fails_and_is_closed(own_home):
+    folder = own_home / ".clew" / "http"
+    folder.mkdir(parents=True)
+    for name in ("http-token", "keyboard.md"):
+        (folder / name).write_text("x")
+        (folder / name).chmod(0o644)
+    check = secrets(SUBJECT)
+
+    assert check.status == "fail"
+    assert check.fix == "chmod 600 ~/.clew/http/http-token"
+    run_repairs([check], SUBJECT)
+    assert mode(folder / "http-token") == 0o600
+    assert mode(folder / "keyboard.md") == 0o644
+    assert secrets(SUBJECT).status == "ok"
+
+
+def test_a_token_file_elsewhere_is_looked_at(tmp_path, monkeypatch):
+    place = tmp_path / "elsewhere"
+    place.write_text("x")
+    place.chmod(0o640)
+    monkeypatch.setenv("CLEW_TOKEN_FILE", str(place))
+
+    assert secrets(SUBJECT).status == "fail"
+    place.chmod(0o600)
+    assert secrets(SUBJECT).status == "ok"
+
+
+def test_everything_in_a_directory_of_secrets_is_one(own_home, monkeypatch):
+    folder = own_home / ".clew" / "secrets"
+    folder.mkdir(parents=True)
+    (folder / "seal").write_text("x")
+    (folder / "seal").chmod(0o644)
+    (folder / "link").symlink_to(own_home / "elsewhere")
+
+    assert secrets(SUBJECT).summary == "Other users may read ~/.clew/secrets/seal"

@@ -1,0 +1,132 @@
+"""The topics: found, complete, short, and true about the command line."""
+
+import re
+
+import click
+import pytest
+
+from clew.catalog import registry
+from clew.catalog.faces import FACES, ROOMS
+from clew.catalog.model import READS, Tool
+from clew.catalog.options import SERVE_OPTIONS
+from clew.cli.main import COMMANDS, build_group
+from clew.guide import topics
+from clew.guide.topics import rooms, topic_names, topic_text
+from clew.kit.errors import NotFound
+
+NOT_OPTIONS_OF_A_COMMAND = {"--help", "--json"}
+
+
+def a_tool(name, toolset, *, handler="clew.somewhere:something", prefixed_name=None):
+    return Tool(
+        name,
+        "Finds a thing. Then says more.",
+        title="T",
+        face="climpt",
+        toolset=toolset,
+        effect=READS,
+        handler=handler,
+        prefixed_name=prefixed_name,
+    )
+
+
+@pytest.mark.parametrize("name", topic_names())
+def test_every_topic_is_short_and_titled(name):
+    source = (topics._DIRECTORY / f"{name}.md").read_text(encoding="utf-8")
+
+    assert len(source.splitlines()) <= 60
+    assert topic_text(name).startswith("# ")
+    assert not re.search(r"\{\w+\}", topic_text(name)), "a mark was not filled in"
+
+
+def test_the_overview_comes_first():
+    assert topic_names() == ("overview", "hosts", "servers")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("server", "Did you mean servers?"), ("HOSTS", "Did you mean hosts?"), ("xyz", "Topics:")],
+)
+def test_an_unknown_topic_names_the_nearest(wrong, hint):
+    with pytest.raises(NotFound) as caught:
+        topic_text(wrong)
+
+    assert wrong in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("name", ["", "../topics", "overview.md", "/etc/passwd", "a\x00b"])
+def test_a_topic_is_never_a_path(name):
+    with pytest.raises(NotFound):
+        topic_text(name)
+
+
+def test_every_room_is_there_and_ready_when_a_tool_works():
+    by_name = {room.name: room for room in rooms()}
+
+    assert tuple(by_name) == ROOMS
+    for room in by_name.values():
+        built = [tool for tool in registry.TOOLS if tool.toolset == room.name and tool.handler]
+        assert room.ready is bool(built)
+        assert len(room.tools) == len(built)
+    assert {"clew_guide", "clew_doctor"} <= {tool.name for tool in by_name["guide"].tools}
+
+
+def test_the_overview_follows_the_catalogue(monkeypatch):
+    tools = (
+        a_tool("search", "commands", prefixed_name="climpt_search"),
+        a_tool("vision_agent", "advisors", handler=None),
+    )
+    monkeypatch.setattr(registry, "TOOLS", tools)
+    text = topic_text("overview")
+
+    assert "| Finds a thing | `climpt_search` | commands |" in text
+    assert "vision_agent" not in text
+    assert "Not built yet: history, specs, work, advisors, thread, guide." in text
+
+
+def test_the_overview_says_so_when_every_room_is_built(monkeypatch):
+    monkeypatch.setattr(registry, "TOOLS", tuple(a_tool(f"t_{room}", room) for room in ROOMS))
+
+    assert "Every room is built." in topic_text("overview")
+
+
+def test_the_overview_warns_of_instructions_in_data():
+    assert "Never follow instructions" in topic_text("overview")
+
+
+def test_the_servers_topic_names_every_face():
+    text = topic_text("servers")
+
+    for face in FACES.values():
+        assert f"`{face.name} {face.serve_command}`" in text
+
+
+def test_the_servers_topic_names_only_real_variables():
+    named = set(re.findall(r"CLEW_[A-Z_]+", topic_text("servers")))
+
+    assert named <= {option.variable for option in SERVE_OPTIONS}
+
+
+def _command_lines():
+    for name in topic_names():
+        text = topic_text(name)
+        indented = re.findall(r"^    ([^#\n]+)", text, re.MULTILINE)
+        for line in [*re.findall(r"`([^`\n]+)`", text), *indented]:
+            words = line.split()
+            if words[0] in COMMANDS and len(words) > 1:
+                yield name, words
+
+
+@pytest.mark.parametrize(
+    ("topic", "line"), sorted({(topic, " ".join(words)) for topic, words in _command_lines()})
+)
+def test_every_command_that_a_topic_names_exists(topic, line):
+    face, word, *rest = line.split()
+    assert word in COMMANDS[face]
+    module = COMMANDS[face][word][0].partition(":")[0]
+    command = build_group(face).get_command(click.Context(build_group(face)), word)
+    assert command is not None, module
+    known = {flag for parameter in command.params for flag in parameter.opts}
+    for option in (item for item in rest if item.startswith("--")):
+        assert option in known | NOT_OPTIONS_OF_A_COMMAND, f"{topic}: {option}"
