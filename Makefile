@@ -41,3 +41,6 @@ lock: setup
 	$(BIN)/pip-compile --quiet --upgrade --extra web --extra dev --generate-hashes --allow-unsafe \
 		--strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-options \
 		--no-annotate --no-header --output-file requirements.lock pyproject.toml
+
+conformance: setup
+	$(BIN)/python -m tests.conformance.run

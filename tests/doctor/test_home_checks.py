@@ -2,11 +2,13 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from clew.doctor.checks import run_repairs
 from clew.doctor.home import close_home, home, secrets
+from clew.doctor.machine import sqlite
 from clew.doctor.model import Subject
 from clew.kit.errors import Conflict
 
@@ -63,6 +65,16 @@ def test_a_home_that_cannot_be_made_fails(tmp_path, monkeypatch):
     assert check.status == "fail"
     assert "cannot be made" in check.summary
     assert check.repair is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no directory that refuses root")
+def test_a_home_that_refuses_files_fails(monkeypatch):
+    monkeypatch.setenv("CLEW_HOME", "/proc/self/fd")
+    check = home(SUBJECT)
+
+    assert check.status == "fail"
+    assert check.summary == "/proc/self/fd is not writable"
+    assert sqlite(SUBJECT).status == "ok"
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")

@@ -82,6 +82,14 @@ def test_a_wrong_project_is_a_note_too(tmp_path):
     assert "No such project directory" in answer.text
 
 
+def test_a_working_directory_that_is_gone_is_a_note_too(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    assert guide({}, Call()).data["project"] is None
+
+
 def test_a_directory_without_git_is_a_project_without_branch(tmp_path):
     (tmp_path / "plain").mkdir()
     answer = guide({"project": str(tmp_path / "plain")}, Call())

@@ -49,9 +49,7 @@ COMMANDS_TOOLS = (
         properties={"query": string("Search query"), "agent": _AGENT},
         required=("query",),
         output=list_schema(
-            object_schema(
-                {**_COMMAND, "score": NUMBER}, "c1", "c2", "c3", "description", "score"
-            )
+            object_schema({**_COMMAND, "score": NUMBER}, "c1", "c2", "c3", "description", "score")
         ),
     ),
     _command_tool(

@@ -9,8 +9,14 @@ class Face:
     __slots__ = ("instructions", "name", "rooms", "serve_command", "server_name", "summary")
 
     def __init__(
-        self, name: str, *, server_name: str, serve_command: str, rooms: tuple[str, ...],
-        summary: str, instructions: str | None = None,
+        self,
+        name: str,
+        *,
+        server_name: str,
+        serve_command: str,
+        rooms: tuple[str, ...],
+        summary: str,
+        instructions: str | None = None,
     ) -> None:
         self.name = name
         self.server_name = server_name

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from clew.catalog.model import BOOLEAN, READS, STRING, STRINGS, Tool, object_schema, string
+from clew.catalog.model import (
+    BOOLEAN,
+    READS,
+    STRING,
+    STRINGS,
+    Tool,
+    nullable,
+    object_schema,
+    string,
+)
 
 GUIDE_TOOLS = (
     Tool(
@@ -19,7 +28,18 @@ GUIDE_TOOLS = (
             "topic": string("Topic (default: overview, which lists the others)"),
             "project": string("Project directory (default: where the server runs)"),
         },
-        output=object_schema({"topic": STRING, "topics": STRINGS, "text": STRING}, "topic", "text"),
+        output=object_schema(
+            {
+                "topic": STRING,
+                "topics": STRINGS,
+                "text": STRING,
+                "project": nullable({"type": "object"}),
+                "rooms": {"type": "array", "items": {"type": "object"}},
+            },
+            "topic",
+            "topics",
+            "text",
+        ),
     ),
     Tool(
         "clew_doctor",

@@ -32,7 +32,7 @@ class Tool:
         "toolset",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a declaration has as many fields as it has
         self,
         name: str,
         description: str,

@@ -50,9 +50,7 @@ SERVE_OPTIONS = (
         takes="FILE",
         variable="CLEW_TOKEN_FILE",
     ),
-    ServeOption(
-        "--no-auth", "With --http: ask for no token. Only for tests on your own machine."
-    ),
+    ServeOption("--no-auth", "With --http: ask for no token. Only for tests on your own machine."),
 )
 
 _FALSE = ("", "0", "false", "no", "off")

@@ -58,9 +58,7 @@ def _spec_tool(name: str, description: str, **settings: Any) -> Tool:
 
 
 def _by_id(name: str, description: str, **settings: Any) -> Tool:
-    return _spec_tool(
-        name, description, properties={"id": SPEC_ID}, required=("id",), **settings
-    )
+    return _spec_tool(name, description, properties={"id": SPEC_ID}, required=("id",), **settings)
 
 
 SPECS_TOOLS = (
@@ -113,8 +111,7 @@ SPECS_TOOLS = (
         effect=READS,
         properties={
             "brief": boolean(
-                "Return brief single-line output (e.g., "
-                "'3 pending | 2 in_progress | 15 completed')"
+                "Return brief single-line output (e.g., '3 pending | 2 in_progress | 15 completed')"
             ),
             "include_activity": boolean(
                 "Include activity info for in_progress specs (last modified time, log activity)"

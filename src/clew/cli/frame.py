@@ -16,6 +16,8 @@ from clew.kit.outcome import Outcome, error_envelope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from click.shell_completion import CompletionItem
+
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -73,9 +75,21 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or fail with the nearest names."""
-        if args and args[0] not in self.entries and not args[0].startswith("-"):
+        unknown = args and args[0] not in self.entries and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
             ctx.fail(f"No such command: {args[0]}.{_nearest(args[0], self.entries)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Commands from the table alone, then the group's own options."""
+        from click.shell_completion import CompletionItem
+
+        named = [
+            CompletionItem(name, help=entry[1])
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def _nearest(word: str, names: Mapping[str, object]) -> str:
@@ -92,26 +106,29 @@ def command(**settings: Any) -> Callable[[Callable[..., Outcome]], click.Command
 
 def run(group: click.Group, name: str, arguments: list[str]) -> int:
     """Run a command line and return its exit code: 0 ok, 1 failure, 2 usage, 3 bug, 130 ^C."""
-    as_json = "--json" in arguments
     try:
         result = group.main(arguments, prog_name=name, standalone_mode=False)
-        return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.UsageError as error:
-        return _report(_as_usage_error(error), name, as_json=as_json)
-    except click.ClickException as error:
-        return _report(ClewError(error.format_message()), name, as_json=as_json)
-    except ClewError as error:
-        return _report(error, name, as_json=as_json)
     except (KeyboardInterrupt, click.Abort):
         print("Stopped.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         _silence_stdout()
         return 0
-    except Exception as error:
-        return _crash(error, name, arguments, as_json=as_json)
+    except Exception as error:  # noqa: BLE001 - the one place where every failure ends
+        return _report(_explained(error, name, arguments), name, as_json="--json" in arguments)
+    return result if isinstance(result, int) else 0
+
+
+def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
+    if isinstance(error, ClewError):
+        return error
+    if isinstance(error, click.UsageError):
+        return _as_usage_error(error)
+    if isinstance(error, click.ClickException):
+        return ClewError(error.format_message())
+    return _as_bug(error, name, arguments)
 
 
 def _as_usage_error(error: click.UsageError) -> UsageError:
@@ -127,16 +144,15 @@ def _report(error: ClewError, name: str, *, as_json: bool) -> int:
     return error.exit_code
 
 
-def _crash(error: Exception, name: str, arguments: list[str], *, as_json: bool) -> int:
+def _as_bug(error: Exception, name: str, arguments: list[str]) -> ClewError:
     from clew.cli.crash import write_report
 
-    report = write_report(error, name, arguments)
     bug = ClewError(
-        "This is a bug in Clew, not a mistake of yours. Nothing else was changed.",
-        f"The report is in {report}: please paste it into an issue.",
+        f"This is a bug in Clew, not a mistake of yours ({error.__class__.__name__}).",
+        f"The report is in {write_report(error, name, arguments)}: please paste it into an issue.",
     )
     bug.code, bug.exit_code = "bug", 3
-    return _report(bug, name, as_json=as_json)
+    return bug
 
 
 def _silence_stdout() -> None:

@@ -18,7 +18,9 @@ _HTTP_ONLY = ("host", "port", "token_file", "no_auth")
 
 def _serve_command(face: Face) -> click.Command:
     def serve(**given: str | bool | None) -> int:
-        options = {key: "1" if value is True else str(value) for key, value in given.items() if value}
+        options = {
+            key: "1" if value is True else str(value) for key, value in given.items() if value
+        }
         if "http" not in options:
             for key in _HTTP_ONLY:
                 if key in options:
@@ -26,7 +28,7 @@ def _serve_command(face: Face) -> click.Command:
             from clew.serving import serve_stdio
 
             return serve_stdio(face, with_environment(options))
-        from clew.protocol.http.server import serve_http
+        from clew.serving import serve_http
 
         return serve_http(face, with_environment(options))
 

@@ -33,7 +33,8 @@ def tools(face: str, toolsets: str | None, *, read_only: bool, everything: bool)
     table = Table(
         ("tool", "toolset", "effect", "tokens", "description"),
         tuple(
-            (r["name"], r["toolset"], r["effect"], str(r["tokens"]), r["description"]) for r in rows
+            tuple(str(row[key]) for key in ("name", "toolset", "effect", "tokens", "description"))
+            for row in rows
         ),
     )
     summary = f"{len(rows)} tools, about {tokens} tokens for a model to read."
@@ -61,5 +62,3 @@ def shown_tokens(name: str, tool: Tool) -> int:
     """What hosts show a model of a tool, at four characters a token."""
     shown = {"name": name, "description": tool.description, "inputSchema": tool.input_schema}
     return len(json.dumps(shown, separators=(",", ":"))) // 4
-
-

@@ -26,17 +26,19 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
             stream.flush()
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            Path(temporary).unlink()
         raise
     _sync_directory(target.parent)
 
 
 def private_directory(path: Path) -> Path:
-    """The directory, made if need be, readable by its owner only."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """The directory; it and the parents that are missing are made for their owner only."""
+    if not path.is_dir():
+        private_directory(path.parent)
+        path.mkdir(exist_ok=True, mode=0o700)
     return path
 
 

@@ -57,7 +57,7 @@ def guard(value: str) -> str:
 
 
 def run_git(*arguments: str, cwd: Path, check: bool = True, timeout: float = 60) -> bytes:
-    """git's standard output; a failure raises GitError with git's own words."""
+    """What git printed; a failure raises GitError with git's own words."""
     command = ["git", *_SAFE_CONFIG, *arguments]
     try:
         done = subprocess.run(
@@ -82,7 +82,7 @@ def run_git(*arguments: str, cwd: Path, check: bool = True, timeout: float = 60)
 
 
 def git_version() -> tuple[int, ...]:
-    """git's version as numbers, `(2, 39, 5)`."""
+    """The version of git as numbers, `(2, 39, 5)`."""
     words = run_git("--version", cwd=Path("/")).decode("ascii", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     return tuple(int(part) for part in numbers if part.isdigit())

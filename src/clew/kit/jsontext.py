@@ -54,7 +54,7 @@ def _make_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any]
     try:
         from _json import encode_basestring, make_encoder, make_scanner
 
-        scan = make_scanner(_ScannerContext)
+        scan = make_scanner(_ScannerContext)  # type: ignore[arg-type]
         encode = make_encoder(None, _refuse, encode_basestring, None, ":", ",", False, False, False)
         probe = "".join(encode({"a": [1, 1.5, None, "é"]}, 0))
         if scan(probe, 0) == ({"a": [1, 1.5, None, "é"]}, len(probe)):
@@ -71,7 +71,8 @@ def _standard_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[
     encoder = json.JSONEncoder(
         ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
     )
-    return decoder.scan_once, encoder.encode
+    scan: Callable[[str, int], tuple[Any, int]] = vars(decoder)["scan_once"]
+    return scan, encoder.encode
 
 
 _scan, _encode = _make_codec()

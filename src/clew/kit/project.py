@@ -31,7 +31,7 @@ def find_project(explicit: str | None = None, settings: Mapping[str, str] | None
     """
     named = explicit or (settings or {}).get("project")
     named = named or next((v for v in map(os.environ.get, PROJECT_VARIABLES) if v), None)
-    start = Path(named).expanduser() if named else Path.cwd()
+    start = Path(named).expanduser() if named else _working_directory()
     if not start.is_dir():
         raise NotFound(f"No such project directory: {start}", "Name an existing directory.")
     root = _marked_ancestor(start.resolve())
@@ -43,6 +43,13 @@ def find_project(explicit: str | None = None, settings: Mapping[str, str] | None
             "Run in a git repository, or name one with --project or CLEW_PROJECT.",
         )
     return _main_checkout(root)
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise NotFound("The working directory is gone", "Change to one that exists.") from None
 
 
 def _marked_ancestor(start: Path) -> Path | None:

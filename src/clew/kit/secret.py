@@ -22,5 +22,5 @@ def load_secret(name: str) -> bytes:
         except FileExistsError:
             pass
         finally:
-            os.unlink(fresh)
+            fresh.unlink()
     return path.read_bytes()

@@ -95,4 +95,3 @@ def _ask_live(exchange: Exchange, requests: JsonObject) -> None:
         if exchange.connection.closed:
             raise Unavailable("The client hung up before it answered")
         exchange.call.answers[key] = reply
-

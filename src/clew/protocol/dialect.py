@@ -44,11 +44,7 @@ def invoke_tool(exchange: Exchange, kernel: Kernel) -> None:
         kernel.service.check_call(name, arguments, exchange.call)
     except (UnknownTool, Invalid) as error:
         raise invalid_params(f"Invalid params: {error.message}") from None
-    exchange.call.report_progress = (  # type: ignore[method-assign]
-        lambda _done, _total, message: exchange.interim(
-            {"output": message or "", "status": "in_progress"}
-        )
-    )
+    exchange.streams_results = True
     try:
         answer = kernel.service.call_tool(name, arguments, exchange.call)
     except ClewError as error:

@@ -27,7 +27,10 @@ class ServedCall(Call):
         self.capabilities = exchange.request.capabilities
 
     def report_progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Send a progress notification when the client asked for them."""
+        """Send progress in the form that this request's dialect has for it."""
+        if self._exchange.streams_results:
+            self._exchange.interim({"output": message or "", "status": "in_progress"})
+            return
         token = self._exchange.request.meta.get("progressToken")
         if not isinstance(token, (str, int)) or (self._furthest or -1) >= done:
             return
@@ -64,6 +67,7 @@ class Exchange:
         self.send = send
         self.service = service
         self._on_end = on_end
+        self.streams_results = False
         self.call: Call = ServedCall(self, service.settings)
 
     def notify(self, method: str, params: JsonObject) -> None:

@@ -57,12 +57,16 @@ class Subscriptions:
             self._notify(exchange, method, params)
         for peer in peers:
             if uri is None or uri in peer.subscribed:
-                peer.send({"jsonrpc": "2.0", "method": method, **({"params": params} if uri else {})})
+                peer.send(
+                    {"jsonrpc": "2.0", "method": method, **({"params": params} if uri else {})}
+                )
 
     def announce_task(self, task: JsonObject) -> None:
         """Tell the streams that follow this task its whole state."""
         with self._lock:
-            streams = [e for e, wanted in self._streams if task["taskId"] in wanted.get("taskIds", ())]
+            streams = [
+                e for e, wanted in self._streams if task["taskId"] in wanted.get("taskIds", ())
+            ]
         for exchange in streams:
             self._notify(exchange, "notifications/tasks", task)
 

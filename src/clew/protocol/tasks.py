@@ -124,7 +124,9 @@ class TaskDesk:
         call.capabilities = work["capabilities"]
         self._running[state["taskId"]] = call
         if not self._kernel.workers.submit(lambda: self._run(state, work, call)):
-            self._fail(state, RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting"))
+            self._fail(
+                state, RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting")
+            )
 
     def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:
         from clew.protocol.asking import check_capabilities
@@ -133,7 +135,9 @@ class TaskDesk:
 
         try:
             call.check()
-            result = tool_result(self._kernel.service.call_tool(work["name"], work["arguments"], call))
+            result = tool_result(
+                self._kernel.service.call_tool(work["name"], work["arguments"], call)
+            )
             self._save({**state, "status": "completed", "result": result})
         except InputRequired as pause:
             try:

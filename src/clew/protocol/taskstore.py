@@ -83,8 +83,7 @@ class TaskStore:
             if row is None or jsontext.loads(row["state"])["status"] in FINAL:
                 return False
             database.execute(
-                "UPDATE tasks SET state = ?, owner = ?, work = coalesce(?, work)"
-                " WHERE task_id = ?",
+                "UPDATE tasks SET state = ?, owner = ?, work = coalesce(?, work) WHERE task_id = ?",
                 (
                     jsontext.dumps(state),
                     self.owner,

@@ -1,4 +1,4 @@
-"""Do the headers of a modern request say what its body says?"""
+"""Whether the headers of a modern request say what its body says."""
 
 from __future__ import annotations
 
@@ -45,14 +45,18 @@ def check_headers(headers: Mapping[str, str], message: JsonObject) -> None:
         raise _mismatch("MCP-Protocol-Version header is missing")
     meta = _meta(message)
     if not isinstance(meta.get(META_VERSION), str) or META_CAPABILITIES not in meta:
-        raise invalid_params(f"Invalid params: _meta must have {META_VERSION} and {META_CAPABILITIES}")
+        raise invalid_params(
+            f"Invalid params: _meta must have {META_VERSION} and {META_CAPABILITIES}"
+        )
     _compare("MCP-Protocol-Version", version, meta[META_VERSION])
     method = message.get("method")
     _compare("Mcp-Method", headers.get("mcp-method"), method)
     if isinstance(method, str) and method in _NAMED_BY:
         params = message.get("params") or {}
         name = headers.get("mcp-name")
-        _compare("Mcp-Name", _decoded(name, "Mcp-Name") if name else name, params.get(_NAMED_BY[method]))
+        _compare(
+            "Mcp-Name", _decoded(name, "Mcp-Name") if name else name, params.get(_NAMED_BY[method])
+        )
 
 
 def check_parameter_headers(
@@ -76,7 +80,9 @@ def _compare(header: str, value: str | None, body: object) -> None:
     if value is None:
         raise _mismatch(f"{header} header is missing")
     if isinstance(body, str) and value.strip() != body:
-        raise _mismatch(f"{header} header value {value[:80]!r} does not match body value {body[:80]!r}")
+        raise _mismatch(
+            f"{header} header value {value[:80]!r} does not match body value {body[:80]!r}"
+        )
 
 
 def _decoded(value: str, header: str) -> str:

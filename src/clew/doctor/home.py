@@ -1,0 +1,140 @@
+"""Checks of Clew's own directory: there, writable, and for its owner's eyes only."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path
+
+from clew.doctor.model import Check, Subject, shell_path, show_path
+from clew.kit.errors import Conflict
+from clew.kit.files import private_directory
+from clew.kit.project import clew_home
+
+OTHERS = 0o077
+SECRET_WORDS = {"token", "tokens", "secret", "secrets", "credentials", "password", "key", "keys"}
+_MOST_ENTRIES = 20_000
+_OWN_PLACE = "export CLEW_HOME=~/.clew"
+
+
+def home(_subject: Subject) -> Check:
+    """Whether Clew's directory can be used, by its owner alone."""
+    place = clew_home()
+    shown = show_path(place)
+    if not place.exists():
+        return _missing_home(place, shown)
+    if not place.is_dir():
+        fix = f"mv {shell_path(place)} {shell_path(place)}.old"
+        return Check("home", "fail", f"{shown} is not a directory", fix=fix)
+    if _is_shared(place):
+        summary = f"{shown} holds other things too; CLEW_HOME needs a directory of its own"
+        return Check("home", "fail", summary, fix=_OWN_PLACE)
+    state = place.stat()
+    if state.st_uid != os.getuid():
+        fix = f"sudo chown -R {os.getuid()} {shell_path(place)}"
+        return Check("home", "fail", f"{shown} belongs to another user", fix=fix)
+    if not is_writable(place):
+        fix = f"chmod 700 {shell_path(place)}"
+        return Check("home", "fail", f"{shown} is not writable", fix=fix, repair=_CLOSE)
+    return _permissions(place, shown, stat.S_IMODE(state.st_mode))
+
+
+def secrets(_subject: Subject) -> Check:
+    """Whether every file with a secret is closed to others."""
+    open_files = _open_secrets()
+    if not open_files:
+        return Check("secrets", "ok", "No file with a secret is open to others")
+    names = ", ".join(show_path(path) for path in open_files)
+    return Check(
+        "secrets",
+        "fail",
+        f"Other users may read {names}",
+        fix="chmod 600 " + " ".join(shell_path(path) for path in open_files),
+        repair="clew.doctor.home:close_secrets",
+    )
+
+
+def close_home(_subject: Subject) -> str:
+    """Make Clew's directory, or close it to others."""
+    place = clew_home()
+    if place.exists() and _is_shared(place):
+        raise Conflict(f"{show_path(place)} holds other things too")
+    existed = place.exists()
+    private_directory(place)
+    place.chmod(0o700)
+    return f"{'Closed' if existed else 'Made'} {show_path(place)} (mode 0700)"
+
+
+def close_secrets(_subject: Subject) -> str:
+    """Close every file with a secret to others."""
+    paths = _open_secrets()
+    for path in paths:
+        path.chmod(0o600)
+    return f"Closed {', '.join(show_path(path) for path in paths)} (mode 0600)"
+
+
+_CLOSE = "clew.doctor.home:close_home"
+
+
+def _missing_home(place: Path, shown: str) -> Check:
+    nearest = next(parent for parent in place.absolute().parents if parent.exists())
+    if nearest.is_dir() and is_writable(nearest):
+        return Check("home", "ok", f"{shown} is made when first needed", repair=_CLOSE)
+    summary = f"{shown} cannot be made: {show_path(nearest)} is not a writable directory"
+    return Check("home", "fail", summary, fix=_OWN_PLACE)
+
+
+def _permissions(place: Path, shown: str, mode: int) -> Check:
+    if mode & OTHERS:
+        return Check(
+            "home",
+            "warn",
+            f"{shown} is open to other users (mode {mode:04o})",
+            fix=f"chmod 700 {shell_path(place)}",
+            repair=_CLOSE,
+        )
+    return Check("home", "ok", f"{shown}, for you alone (mode {mode:04o})")
+
+
+def _is_shared(place: Path) -> bool:
+    """Whether closing this directory would shut out more than Clew."""
+    real = place.resolve()
+    sticky = bool(real.stat().st_mode & stat.S_ISVTX)
+    return sticky or real == Path.home().resolve() or real in Path.home().resolve().parents
+
+
+def is_writable(place: Path) -> bool:
+    """Whether a file can be made in this directory, by making one that goes away again."""
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            return True
+    except OSError:
+        return False
+
+
+def _open_secrets() -> list[Path]:
+    place = clew_home()
+    candidates = [
+        path
+        for path in _files(place)
+        if _sounds_secret(path.relative_to(place)) and not path.is_symlink()
+    ]
+    named = os.environ.get("CLEW_TOKEN_FILE")
+    if named:
+        candidates.append(Path(named).expanduser())
+    return sorted({path for path in candidates if path.is_file() and path.stat().st_mode & OTHERS})
+
+
+def _sounds_secret(path: Path) -> bool:
+    return not SECRET_WORDS.isdisjoint(re.split(r"[^a-z]+", str(path).lower()))
+
+
+def _files(place: Path) -> list[Path]:
+    found: list[Path] = []
+    for directory, _, names in os.walk(place):
+        found.extend(Path(directory, name) for name in names)
+        if len(found) > _MOST_ENTRIES:
+            break
+    return found

@@ -1,0 +1,178 @@
+"""Checks of the agent hosts on this machine: is Clew registered, and does its command start."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.catalog.faces import FACES
+from clew.doctor.install import is_this_installation
+from clew.doctor.model import Check, Status, Subject, shell_path, show_path
+from clew.hosts import register
+from clew.hosts.formats import ConfigText
+from clew.hosts.managed import read_bytes
+from clew.hosts.model import Host, ServerWords
+from clew.hosts.places import checkout_root_or_none, config_path, look_around
+from clew.hosts.words import is_ours
+from clew.kit.errors import ClewError
+
+if TYPE_CHECKING:
+    from clew.hosts.model import Scope
+    from clew.hosts.register import Report, Target
+
+_STATUSES: dict[str, Status] = {"ok": "ok", "different": "warn"}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An entry in a host's file that bears the name of one of our faces."""
+
+    target: Target
+    words: ServerWords | None
+
+    @property
+    def name(self) -> str:
+        face = self.target.face.name
+        key = self.target.host.key
+        return f"host {key}" if face == "clew" else f"host {key} {face}"
+
+    @property
+    def place(self) -> str:
+        return f"{self.target.face.name} in {show_path(self.target.path)}"
+
+    @property
+    def is_ours(self) -> bool:
+        return is_ours(self.words, self.target.face)
+
+    def setup_command(self, subject: Subject) -> str:
+        face = "" if self.target.face.name == "clew" else f" --face {self.target.face.name}"
+        return f"{_setup(self.target.host, subject, self.target.scope)}{face}"
+
+
+def hosts(subject: Subject) -> list[Check]:
+    """Every host on this machine, with what is registered there."""
+    project = _project(subject)
+    present = [found.host for found in look_around(project) if found.sign]
+    if not present:
+        return [Check("hosts", "ok", "No agent host found on this machine")]
+    entries: dict[str, list[_Entry]] = {}
+    troubles: list[Check] = []
+    for host in present:
+        entries[host.key] = _entries(host, project, troubles)
+    everything = [entry for found in entries.values() for entry in found]
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        checked = list(pool.map(lambda entry: _check(entry, subject), everything))
+    troubled = {check.name for check in troubles}
+    missing = [
+        _unregistered(host, subject, any_registered=bool(everything))
+        for host in present
+        if not entries[host.key] and f"host {host.key}" not in troubled
+    ]
+    return [*checked, *troubles, *missing]
+
+
+def _project(subject: Subject) -> Path | None:
+    try:
+        return checkout_root_or_none(subject.project or subject.settings.get("project"))
+    except ClewError:
+        return None
+
+
+def _entries(host: Host, project: Path | None, troubles: list[Check]) -> list[_Entry]:
+    """Our entries in all files of this host; a file that cannot be read goes to the troubles."""
+    found = []
+    for scope in host.scopes:
+        if scope == "project" and project is None:
+            continue
+        path = config_path(host, scope, project)
+        try:
+            config = ConfigText.from_bytes(path, host.format, read_bytes(path))
+            for face in FACES.values():
+                entry = config.entry((*host.container, face.name))
+                if entry is not None:
+                    target = register.make_target(host, scope, face, project)
+                    found.append(_Entry(target, host.shape.words(entry)))
+        except (ClewError, OSError) as error:
+            troubles.append(_unreadable(host, path, error))
+    return found
+
+
+def _unreadable(host: Host, path: Path, error: Exception) -> Check:
+    return Check(
+        f"host {host.key}",
+        "fail",
+        f"The file of {host.title} is not usable: {_first_line(str(error))}",
+        fix=f'"${{EDITOR:-vi}}" {shell_path(path)}',
+    )
+
+
+def _unregistered(host: Host, subject: Subject, *, any_registered: bool) -> Check:
+    command = _setup(host, subject)
+    if any_registered:
+        detail = f"To register: {command}"
+        return Check(f"host {host.key}", "ok", f"Not registered with {host.title}", detail=detail)
+    return Check(f"host {host.key}", "warn", f"Not registered with {host.title}", fix=command)
+
+
+def _check(entry: _Entry, subject: Subject) -> Check:
+    if not entry.is_ours:
+        started = entry.words.line if entry.words else "no local program"
+        summary = f"{entry.place} is not Clew: it starts {started}"
+        return Check(entry.name, "warn", summary, fix=f"{entry.setup_command(subject)} --force")
+    if not subject.start_commands:
+        return Check(entry.name, "ok", f"{entry.place}; not started here")
+    if not _may_start(entry):
+        return Check(
+            entry.name,
+            "ok",
+            f"{entry.place}; not started, because a repository brought the command",
+            detail=f"To try it: {entry.setup_command(subject)} --check",
+        )
+    return _as_check(entry, register.check(entry.target), entry.setup_command(subject))
+
+
+def _may_start(entry: _Entry) -> bool:
+    """Whether starting an entry's command is safe.
+
+    Files in a project come with the repository, and looking at a repository must not run what
+    it says. So there the command must be this installation's own, with nothing added to its
+    environment.
+    """
+    if entry.target.scope == "user":
+        return True
+    words = entry.words
+    program = shutil.which(words.command) if words else None
+    if words is None or program is None:
+        return words is not None and words.command in FACES
+    return not words.env and is_this_installation(Path(program))
+
+
+def _as_check(entry: _Entry, report: Report, fix: str) -> Check:
+    status = _STATUSES.get(report.status, "fail")
+    if status == "ok" and report.greeting:
+        return Check(entry.name, "ok", f"{entry.place}; {report.greeting.line}")
+    problem = report.problem or report.status
+    return Check(
+        entry.name,
+        status,
+        f"{entry.place}: {_first_line(problem)}",
+        detail="\n".join(problem.splitlines()[1:]),
+        fix=fix,
+    )
+
+
+def _setup(host: Host, subject: Subject, scope: Scope | None = None) -> str:
+    words = ["clew", "setup", host.key]
+    if scope:
+        words += ["--scope", scope]
+    if subject.project and (scope or host.default_scope) == "project":
+        words += ["--project", subject.project]
+    return shlex.join(words)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0]

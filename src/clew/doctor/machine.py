@@ -1,0 +1,167 @@
+"""Checks of what Clew stands on: Python, git, SQLite."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+
+from clew.doctor.home import is_writable
+from clew.doctor.model import Check, Subject
+from clew.kit.errors import ClewError, Unavailable
+from clew.kit.git import git_version, run_git
+from clew.kit.project import clew_home, find_project
+
+MINIMUM_PYTHON = (3, 11)
+MINIMUM_GIT = (2, 30)
+
+# What a statement must be able to do, tried in a database in memory.
+SQLITE_NEEDS = {
+    "FTS5": "CREATE VIRTUAL TABLE words USING fts5(text); SELECT * FROM words('a')",
+    "trigram": "CREATE VIRTUAL TABLE grams USING fts5(text, tokenize='trigram')",
+    "JSON": "SELECT json_extract('{\"a\": 1}', '$.a'), value FROM json_each('[1]')",
+}
+SQLITE_EXTRAS = {
+    "contentless_delete": (
+        "CREATE VIRTUAL TABLE lean USING fts5(text, content='', contentless_delete=1)"
+    ),
+}
+_NEWER_PYTHON = "uv python install 3.13"
+
+
+def python(_subject: Subject) -> Check:
+    """Whether this Python is new enough."""
+    summary = f"Python {platform.python_version()} ({sys.executable})"
+    if sys.version_info[:2] >= MINIMUM_PYTHON:
+        return Check("python", "ok", summary)
+    needed = _dotted(MINIMUM_PYTHON)
+    return Check("python", "fail", f"{summary}; {needed} or newer is needed", fix=_NEWER_PYTHON)
+
+
+def git(_subject: Subject) -> Check:
+    """Whether git is there and new enough."""
+    try:
+        version = git_version()
+    except Unavailable as error:
+        return Check("git", "fail", error.message, fix=_install_git())
+    needed = _dotted(MINIMUM_GIT)
+    if not version:
+        return Check("git", "fail", "git tells no version", fix=_install_git())
+    if version < MINIMUM_GIT:
+        summary = f"git {_dotted(version)} is too old; {needed} or newer is needed"
+        return Check("git", "fail", summary, fix=_install_git())
+    return Check("git", "ok", f"git {_dotted(version)}")
+
+
+def identity(subject: Subject) -> Check:
+    """Whether git knows in whose name to commit."""
+    where = _project_or_root(subject)
+    name = _git_setting(where, "user.name", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
+    email = _git_setting(where, "user.email", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
+    if name and email:
+        return Check("git identity", "ok", f"{name} <{email}>")
+    commands = []
+    if not name:
+        commands.append('git config --global user.name "Your Name"')
+    if not email:
+        commands.append("git config --global user.email you@example.com")
+    missing = " and ".join(word for word, value in (("name", name), ("email", email)) if not value)
+    return Check(
+        "git identity",
+        "warn",
+        f"git has no user {missing}",
+        detail="Commits cannot be made until it is set.",
+        fix=" && ".join(commands),
+    )
+
+
+def sqlite(_subject: Subject) -> Check:
+    """Whether SQLite can do what the indexes need, by trying it."""
+    missing = [name for name, script in SQLITE_NEEDS.items() if not _works(script)]
+    if not _write_ahead_log_works():
+        missing.append("WAL")
+    summary = f"SQLite {sqlite3.sqlite_version}"
+    if missing:
+        return Check(
+            "sqlite",
+            "fail",
+            f"{summary} lacks {', '.join(missing)}",
+            detail="Use a Python that brings a complete SQLite; those of uv do.",
+            fix=_NEWER_PYTHON,
+        )
+    extras = [f"{name} {_yes(_works(script))}" for name, script in SQLITE_EXTRAS.items()]
+    features = ", ".join([*SQLITE_NEEDS, "WAL"])
+    return Check(
+        "sqlite", "ok", f"{summary} with {features}", detail=f"Optional: {', '.join(extras)}"
+    )
+
+
+def _works(script: str) -> bool:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(script)
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _write_ahead_log_works() -> bool:
+    # The databases live in Clew's home, and network file systems have no shared memory for WAL.
+    home = clew_home()
+    place = home if home.is_dir() and is_writable(home) else None
+    with tempfile.TemporaryDirectory(dir=place, prefix=".doctor-") as directory:
+        connection = sqlite3.connect(Path(directory) / "probe.sqlite3")
+        try:
+            mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            connection.execute("CREATE TABLE probe (value)")
+        except sqlite3.Error:
+            return False
+        finally:
+            connection.close()
+    return bool(mode == "wal")
+
+
+def _git_setting(where: Path, key: str, *variables: str) -> str:
+    inherited = [os.environ.get(variable, "") for variable in variables]
+    if all(inherited):
+        return inherited[0]
+    return (
+        run_git("config", "--get", key, cwd=where, check=False).decode("utf-8", "replace").strip()
+    )
+
+
+def _project_or_root(subject: Subject) -> Path:
+    try:
+        return find_project(subject.project, subject.settings)
+    except ClewError:
+        return Path("/")
+
+
+def _install_git() -> str:
+    if sys.platform == "darwin":
+        return "xcode-select --install"
+    managers = {
+        "apt-get": "sudo apt-get install git",
+        "dnf": "sudo dnf install git",
+        "pacman": "sudo pacman -S git",
+        "apk": "sudo apk add git",
+        "zypper": "sudo zypper install git",
+    }
+    folders = ("/usr/bin", "/sbin", "/bin", "/usr/sbin")
+    for manager, command in managers.items():
+        if any(os.access(f"{folder}/{manager}", os.X_OK) for folder in folders):
+            return command
+    return "Install git from https://git-scm.com/downloads"
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _yes(answer: object) -> str:
+    return "yes" if answer else "no"

@@ -1,0 +1,63 @@
+"""A check's result, and what is being checked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    `fix` is the command that repairs it, for a person to run. `repair` is the path
+    `module:function` of what `--fix` calls; it has one only where that is safe.
+    """
+
+    name: str
+    status: Status
+    summary: str
+    detail: str = ""
+    fix: str | None = None
+    repair: str | None = None
+
+    def as_data(self) -> dict[str, str | bool | None]:
+        """The check for programs."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "summary": self.summary,
+            "detail": self.detail,
+            "fix": self.fix,
+            "repairable": self.repair is not None,
+        }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is checked: which project, and whether commands named in host files may be started."""
+
+    project: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    start_commands: bool = False
+
+
+def show_path(path: Path) -> str:
+    """The path for people, with `~` for the home directory."""
+    home = Path.home()
+    return (
+        f"~/{path.relative_to(home)}" if path != home and path.is_relative_to(home) else str(path)
+    )
+
+
+def shell_path(path: Path) -> str:
+    """The path for a shell, safe to paste."""
+    home = Path.home()
+    if path != home and path.is_relative_to(home):
+        return f"~/{shlex.quote(str(path.relative_to(home)))}"
+    return shlex.quote(str(path))

@@ -1,0 +1,1 @@
+"""The texts that tell agents how to use Clew."""

@@ -1,0 +1,65 @@
+"""The guide's tool: a topic's text, the project at hand, and what is ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clew.guide.topics import FIRST_TOPIC, rooms, topic_names, topic_text
+from clew.kit.answer import Answer
+from clew.kit.errors import ClewError
+from clew.kit.git import run_git
+from clew.kit.project import find_project
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from clew.kit.call import Call
+
+
+def guide(arguments: dict[str, Any], call: Call) -> Answer:
+    """Answer one topic."""
+    topic = arguments.get("topic") or FIRST_TOPIC
+    text = topic_text(topic)
+    project, note = _describe_project(arguments.get("project"), call.settings)
+    data = {
+        "topic": topic,
+        "topics": list(topic_names()),
+        "text": text,
+        "project": project,
+        "rooms": [
+            {"name": room.name, "ready": room.ready, "tools": [tool.name for tool in room.tools]}
+            for room in rooms()
+        ],
+    }
+    return Answer(f"{text}\n\n{note}" if topic == FIRST_TOPIC else text, data=data)
+
+
+def _describe_project(
+    named: str | None, settings: Mapping[str, str]
+) -> tuple[dict[str, str | None] | None, str]:
+    try:
+        root = find_project(named, settings)
+    except ClewError as error:
+        return None, f"Project: none. {error.message}."
+    except OSError as error:  # the working directory is gone
+        return None, f"Project: none. {error.strerror}."
+    branch = _ask_git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
+    head = _ask_git(root, "rev-parse", "--quiet", "--verify", "--short", "HEAD")
+    note = f"Project: {root} ({_position(branch, head)})"
+    return {"root": str(root), "branch": branch, "head": head}, note
+
+
+def _ask_git(root: Path, *words: str) -> str | None:
+    try:
+        return run_git(*words, cwd=root).decode("utf-8", "replace").strip() or None
+    except ClewError:
+        return None
+
+
+def _position(branch: str | None, head: str | None) -> str:
+    if branch is None and head is None:
+        return "not a git repository"
+    if head is None:
+        return f"branch {branch}, no commits yet"
+    return f"branch {branch} at {head}" if branch else f"detached at {head}"

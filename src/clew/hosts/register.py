@@ -1,0 +1,319 @@
+"""Registering with a host, checking it, and taking it back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from clew.hosts.formats import ConfigText
+from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
+from clew.hosts.ledger import open_ledger
+from clew.hosts.managed import Owner, read_bytes, remove_part, take_back, write_part
+from clew.hosts.places import config_path, short
+from clew.hosts.words import is_ours, server_words, wanted_words
+from clew.kit.errors import Conflict, Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.catalog.faces import Face
+    from clew.hosts.ledger import Ledger
+    from clew.hosts.model import Host, Scope, ServerWords
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which face to register with which host, and in which file."""
+
+    host: Host
+    scope: Scope
+    face: Face
+    path: Path
+    project: Path | None
+
+    @property
+    def entry_path(self) -> tuple[str, ...]:
+        """Where in the file the entry stands."""
+        return (*self.host.container, self.face.name)
+
+    @property
+    def expected(self) -> ServerWords:
+        """The words a new entry would have."""
+        return server_words(self.face, self.host, self.scope)
+
+    @property
+    def is_desktop(self) -> bool:
+        """Whether the server gets a bare environment: a desktop program's own, unshared file."""
+        return self.host.gui and self.scope == "user"
+
+    @property
+    def owner(self) -> Owner:
+        """The target as the ledger knows it."""
+        project = self.project if self.scope == "project" else None
+        return Owner("host", project, self.host.key, self.scope)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found or done at one target."""
+
+    target: Target
+    status: str
+    words: ServerWords | None = None
+    greeting: Greeting | None = None
+    problem: str | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def data(self) -> dict[str, Any]:
+        """The report for programs."""
+        return {
+            "host": self.target.host.key,
+            "scope": self.target.scope,
+            "face": self.target.face.name,
+            "path": str(self.target.path),
+            "status": self.status,
+            "command": [self.words.command, *self.words.args] if self.words else None,
+            "server": _greeting_data(self.greeting),
+            "problem": self.problem,
+            "notes": list(self.notes),
+        }
+
+
+def _greeting_data(greeting: Greeting | None) -> dict[str, Any] | None:
+    if greeting is None:
+        return None
+    return {
+        "name": greeting.name,
+        "version": greeting.version,
+        "protocol": greeting.protocol,
+        "tools": len(greeting.tools),
+        "seconds": greeting.seconds,
+    }
+
+
+def make_target(host: Host, scope: Scope | None, face: Face, project: Path | None) -> Target:
+    """The target for these choices; the host's own default scope where none is given."""
+    chosen = scope or host.default_scope
+    return Target(host, chosen, face, config_path(host, chosen, project), project)
+
+
+def register(target: Target, *, force: bool = False, dry_run: bool = False) -> Report:
+    """Write our entry into the host's file and see that the server answers.
+
+    A server that does not answer is taken out again, unless `force` says to keep it.
+    """
+    with open_ledger() as ledger:
+        before = read_bytes(target.path)
+        config = ConfigText.from_bytes(target.path, target.host.format, before)
+        change = _plan(target, config, force=force)
+        report = Report(target, change.status, change.words, notes=_notes(target, change.words))
+        if dry_run:
+            return report
+        take_out = _write(ledger, target, config, change, before)
+        try:
+            return replace(report, greeting=_greet(target))
+        except HandshakeFailed as error:
+            if force:
+                return replace(report, problem=error.message)
+            raise _refused(error, take_out()) from error
+
+
+def _write(
+    ledger: Ledger, target: Target, config: ConfigText, change: _Change, before: bytes | None
+) -> Callable[[], str]:
+    """Write what is planned; returns what takes it back and says how the file is now."""
+    if change.text is None:
+        return lambda: "The entry was left as it is"
+    after = config.to_bytes(change.text)
+    known = write_part(
+        ledger, target.path, target.owner, target.face.name, change.trace,
+        before=before, after=after,
+    )  # fmt: skip
+
+    def take_out() -> str:
+        if take_back(ledger, target.path, known, before=before, after=after):
+            return f"{short(target.path)} is as it was before"
+        return f"{short(target.path)} was changed meanwhile and still holds the entry"
+
+    return take_out
+
+
+@dataclass(frozen=True)
+class _Change:
+    status: str
+    words: ServerWords
+    text: str | None = None
+    trace: dict[str, Any] = field(default_factory=dict)
+
+
+def _plan(target: Target, config: ConfigText, *, force: bool) -> _Change:
+    """What has to be written: nothing, a new entry, another command, or another entry."""
+    shape, expected = target.host.shape, target.expected
+    entry = config.entry(target.entry_path)
+    if entry is None:
+        edit = config.put(target.entry_path, shape.entry(expected))
+        return _Change("written", expected, edit.text, edit.trace)
+    found = shape.words(entry)
+    if found is not None and is_ours(found, target.face):
+        wanted = wanted_words(found, expected, target.face, target.scope, force=force)
+        if wanted == found:
+            return _Change("already", found)
+        return _Change("updated", wanted, _updated(config, target, wanted), {"was_ours": True})
+    if not force:
+        raise Conflict(
+            f"{target.path} has an entry {target.face.name!r} that starts something else: "
+            f"{found.line if found else json.dumps(entry, default=str)}",
+            "Nothing was changed. Rename that entry, or replace it with --force.",
+        )
+    edit = config.put(target.entry_path, shape.entry(expected))
+    return _Change("replaced", expected, edit.text, edit.trace)
+
+
+def _updated(config: ConfigText, target: Target, words: ServerWords) -> str:
+    """The text with another command in our entry; everything else in the entry stays."""
+    for key, value in target.host.shape.command_members(words).items():
+        path = (*target.entry_path, key)
+        if config.entry(path) != value:
+            edit = config.put(path, value)
+            config = ConfigText(config.path, config.format, edit.text, config.bom)
+    return config.text
+
+
+def _greet(target: Target) -> Greeting:
+    """Start what now stands in the file, read back from disk."""
+    words = target.host.shape.words(_entry_on_disk(target))
+    if words is None:
+        raise HandshakeFailed(f"{target.path} does not hold the entry after writing.")
+    return shake_hands(words, desktop=target.is_desktop)
+
+
+def _entry_on_disk(target: Target) -> Any:
+    config = ConfigText.from_bytes(target.path, target.host.format, read_bytes(target.path))
+    return config.entry(target.entry_path)
+
+
+def _refused(error: HandshakeFailed, state: str) -> Unavailable:
+    hint = error.hint or "Run the command yourself to see why."
+    return Unavailable(
+        f"The server does not answer: {error.message}",
+        f"{state}. {hint} --force keeps the entry anyway.",
+    )
+
+
+def _notes(target: Target, words: ServerWords) -> tuple[str, ...]:
+    if target.scope != "project":
+        return ()
+    if Path(words.command).is_absolute():
+        note = (
+            f"{words.command} is a path of this machine: do not commit it for others. "
+            f"With {target.face.name} on PATH (uv tool install clew) the plain name is written."
+        )
+        return (note,)
+    if target.host.gui:
+        return (f"{target.host.title} must find {words.command} on the PATH it was started with.",)
+    return ()
+
+
+def check(target: Target) -> Report:
+    """Whether our entry is there, is right, and starts a server that answers.
+
+    Status `ok`, `missing`, `different` (it starts something else) or `broken`.
+    """
+    try:
+        entry = _entry_on_disk(target)
+    except Invalid as error:
+        return Report(target, "broken", problem=error.message)
+    if entry is None:
+        return Report(target, "missing", problem=f"{short(target.path)} has no such entry")
+    words = target.host.shape.words(entry)
+    if words is None or not is_ours(words, target.face):
+        what = words.line if words else "no local program"
+        return Report(target, "different", words, problem=f"the entry starts {what}")
+    try:
+        greeting = shake_hands(words, desktop=target.is_desktop)
+    except HandshakeFailed as error:
+        return Report(target, "broken", words, problem=error.message)
+    wanted = wanted_words(words, target.expected, target.face, target.scope, force=False)
+    if wanted != words:
+        problem = f"the entry starts {words.line}, this Clew is {wanted.line}"
+        return Report(target, "different", words, greeting, problem)
+    return Report(target, "ok", words, greeting)
+
+
+def unregister(target: Target, *, force: bool = False, dry_run: bool = False) -> Report:
+    """Take our entry out: `restored`, `deleted`, `removed`, or `absent` when it is not there."""
+    with open_ledger() as ledger:
+        return unregister_in(ledger, target, force=force, dry_run=dry_run)
+
+
+def unregister_in(ledger: Ledger, target: Target, *, force: bool, dry_run: bool) -> Report:
+    """`unregister` with the ledger already open."""
+    current = read_bytes(target.path)
+    config = ConfigText.from_bytes(target.path, target.host.format, current)
+    entry = config.entry(target.entry_path)
+    if current is None or entry is None:
+        if not dry_run:
+            _forget(ledger, target)
+        return Report(target, "absent")
+    words = target.host.shape.words(entry)
+    if not is_ours(words, target.face) and not force:
+        raise Conflict(
+            f"The entry {target.face.name!r} in {target.path} now starts something else",
+            "It was left alone. Remove it with --force.",
+        )
+    if dry_run:
+        return Report(target, "removed", words)
+    record = ledger.get(target.path)
+    reduced = config.remove(
+        target.entry_path, record.parts.get(target.face.name, {}) if record else {}
+    )
+    status = remove_part(
+        ledger, target.path, target.face.name,
+        current=current, reduced=config.to_bytes(reduced), blank=config.is_blank(reduced),
+    )  # fmt: skip
+    return Report(target, status, words)
+
+
+def _forget(ledger: Ledger, target: Target) -> None:
+    """Drop the record of an entry that someone else has already taken out."""
+    record = ledger.get(target.path)
+    if record is None or target.face.name not in record.parts:
+        return
+    rest = {name: trace for name, trace in record.parts.items() if name != target.face.name}
+    if rest:
+        ledger.put(record.changed(parts=rest))
+    else:
+        ledger.drop(record.path)
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """What one would write by hand, and the host's own command for it."""
+
+    text: str
+    add_command: str
+
+
+def snippet(target: Target) -> Snippet:
+    """The entry in an otherwise empty file of this host, and the native add command."""
+    entry = target.host.shape.entry(target.expected)
+    empty = ConfigText(target.path, target.host.format, "")
+    text = empty.put(target.entry_path, entry).text.rstrip("\n")
+    return Snippet(text, _add_command(target, entry))
+
+
+def _add_command(target: Target, entry: dict[str, Any]) -> str:
+    compact = json.dumps(entry, separators=(",", ":"))
+    named = json.dumps({"name": target.face.name, **entry}, separators=(",", ":"))
+    return target.host.add_command.format(
+        name=target.face.name,
+        scope=target.scope,
+        words=target.expected.line,
+        json=shlex.quote(named),
+        base64=quote(base64.b64encode(compact.encode()).decode(), safe=""),
+    )
