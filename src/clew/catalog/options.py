@@ -53,6 +53,7 @@ SERVE_OPTIONS = (
     ServeOption("--no-auth", "With --http: ask for no token. Only for tests on your own machine."),
 )
 
+HTTP_ONLY = ("host", "port", "token_file", "no_auth")
 _FALSE = ("", "0", "false", "no", "off")
 
 
@@ -72,6 +73,8 @@ def read_serve_options(arguments: list[str]) -> dict[str, str] | None:
                 return None
             value = following
         found[option.key] = value if option.takes else "1"
+    if "http" not in found and any(key in found for key in HTTP_ONLY):
+        return None
     return with_environment(found)
 
 

@@ -23,7 +23,7 @@ from clew.hosts.instructions import (
 from clew.hosts.ledger import read_ledger
 from clew.hosts.model import SCOPES
 from clew.hosts.places import checkout_root_or_none, look_around, short
-from clew.hosts.register import Target, make_target, register
+from clew.hosts.register import Report, Target, make_target, register
 from clew.hosts.table import HOSTS, find_host
 from clew.hosts.undo import chosen_records, undo
 from clew.kit.errors import Cancelled, ClewError, NotFound, UsageError
@@ -68,9 +68,22 @@ class _Plan:
 
 
 @command()
-@click.option("--host", "hosts", multiple=True, type=click.Choice(list(HOSTS)), metavar="NAME")
+@click.option(
+    "--host",
+    "hosts",
+    multiple=True,
+    type=click.Choice(list(HOSTS)),
+    metavar="NAME",
+    help="Register with this host; may be given again.",
+)
 @click.option("--scope", type=click.Choice(SCOPES), help="This project, or all of yours.")
-@click.option("--face", type=click.Choice(list(FACES)), default="clew", show_default=True)
+@click.option(
+    "--face",
+    type=click.Choice(list(FACES)),
+    default="clew",
+    show_default=True,
+    help="Which server: the whole of Clew, or one room under its own name.",
+)
 @click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
 @click.option("--agents-md/--no-agents-md", default=None, help="The block in AGENTS.md.")
 @click.option("--skill/--no-skill", default=None, help="The skill files.")
@@ -150,7 +163,7 @@ def _chosen_hosts(
 
 def _asked_hosts(around: list[Presence], found: list[str]) -> list[str]:
     """Show the numbered list of hosts and ask which to register."""
-    _say("Clew can register with these agent hosts:", "")
+    _say("Clew can register with these agent hosts (* found here):", "")
     for number, presence in enumerate(around, 1):
         mark = "*" if presence.sign else " "
         sign = presence.sign or "not found here"
@@ -221,7 +234,7 @@ def _carried_out(plan: _Plan, *, dry_run: bool, force: bool) -> Outcome:
     failed = [item for item in registered + written if item["status"] == "failed"]
     data = {"dry_run": dry_run, "hosts": registered, "files": written, "note": note}
     parts: list[str | Table] = [_table(plan, registered, written, dry_run=dry_run)]
-    parts += [f"Note: {remark}" for item in registered for remark in item.get("notes", [])]
+    parts += [f"Note: {remark}" for item in registered for remark in item["notes"]]
     parts += [f"Failed: {item['problem']}" for item in failed]
     if note:
         parts.append(f"Note: {note}")
@@ -239,8 +252,7 @@ def _registered(target: Target, *, dry_run: bool, force: bool) -> dict[str, Any]
     try:
         return register(target, force=force, dry_run=dry_run).data()
     except ClewError as error:
-        failure = {"status": "failed", "problem": error.full_text()}
-        return {"host": target.host.key, "path": str(target.path), **failure}
+        return Report(target, "failed", problem=error.full_text()).data()
 
 
 def _file(plan: _Plan, path: Path, *, dry_run: bool, force: bool) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.catalog.faces import FACES
-from clew.catalog.options import SERVE_OPTIONS, with_environment
+from clew.catalog.options import HTTP_ONLY, SERVE_OPTIONS, with_environment
 from clew.kit.errors import UsageError
 
 if TYPE_CHECKING:
     from clew.catalog.faces import Face
-
-_HTTP_ONLY = ("host", "port", "token_file", "no_auth")
 
 
 def _serve_command(face: Face) -> click.Command:
@@ -22,7 +20,7 @@ def _serve_command(face: Face) -> click.Command:
             key: "1" if value is True else str(value) for key, value in given.items() if value
         }
         if "http" not in options:
-            for key in _HTTP_ONLY:
+            for key in HTTP_ONLY:
                 if key in options:
                     raise UsageError(f"--{key.replace('_', '-')} needs --http")
             from clew.serving import serve_stdio

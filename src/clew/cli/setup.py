@@ -42,7 +42,13 @@ _CHECKED = {
 @command()
 @click.argument("host", metavar="HOST", type=click.Choice(list(HOSTS)))
 @click.option("--scope", type=click.Choice(SCOPES), help="This project, or all of yours.")
-@click.option("--face", type=click.Choice(list(FACES)), default="clew", show_default=True)
+@click.option(
+    "--face",
+    type=click.Choice(list(FACES)),
+    default="clew",
+    show_default=True,
+    help="Which server: the whole of Clew, or one room under its own name.",
+)
 @click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
 @click.option("--print", "only_print", is_flag=True, help="Show the entry; change nothing.")
 @click.option("--check", "only_check", is_flag=True, help="Check the entry and the server.")

@@ -135,7 +135,7 @@ class _Server:
             _stream(self.process.stdin).write(json.dumps(message).encode() + b"\n")
             _stream(self.process.stdin).flush()
         except OSError as error:
-            raise self.failure("ended before it was greeted") from error
+            raise self.failure(self._ending(str(message["method"]))) from error
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The result of one request."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.hosts.ledger import open_ledger
-from clew.hosts.managed import Owner, digest, read_bytes, remove_part, write_part
+from clew.hosts.managed import Owner, digest, read_bytes, refuse_outside, remove_part, write_part
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def write_block(project: Path, *, force: bool = False, dry_run: bool = False) ->
     from clew.guide.blocks import agents_block
 
     path = project / AGENTS_FILE
+    refuse_outside(path, project, force=force)
     with open_ledger() as ledger:
         before = read_bytes(path)
         text = _decoded(path, before)
@@ -161,7 +162,9 @@ def _without_block(ledger: Ledger, path: Path, text: str, block: _Block) -> str:
     if inserted and text.count(inserted) == 1:
         return text.replace(inserted, "")
     head, tail = text[: block.start], text[block.end :].lstrip("\r\n")
-    return head if tail else head.rstrip("\r\n") + _newline(text) * bool(head.strip()) + tail
+    if tail or not head.strip():
+        return head + tail
+    return head.rstrip("\r\n") + _newline(text)
 
 
 def skill_paths(project: Path, hosts: Iterable[str]) -> list[Path]:
@@ -177,6 +180,7 @@ def write_skill(
     from clew.guide.blocks import skill_text
 
     wanted = skill_text().encode()
+    refuse_outside(path, project, force=force)
     with open_ledger() as ledger:
         before = read_bytes(path)
         if before == wanted:

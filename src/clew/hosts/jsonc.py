@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 _TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)+", re.DOTALL)
@@ -142,6 +143,7 @@ class _Reader:
         return None
 
 
+@lru_cache(maxsize=4)  # one edit looks at the same text several times; nobody changes a node
 def parse(text: str) -> Node:
     """The document's value with the places of its parts."""
     reader = _Reader(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.hosts.ledger import Record, identity
-from clew.kit.errors import Conflict, Unavailable
+from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.project import clew_home
 
@@ -35,6 +35,17 @@ def read_bytes(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise Unavailable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def refuse_outside(path: Path, project: Path | None, *, force: bool) -> None:
+    """Refuse a project's file that is a link to somewhere else: a clone could point anywhere."""
+    real = path.resolve()
+    if project is None or force or real.is_relative_to(project.resolve()):
+        return
+    raise Conflict(
+        f"{path} leads out of the project, to {real}",
+        "Nothing was changed. --force writes there all the same.",
+    )
 
 
 def digest(data: bytes | None) -> str | None:
@@ -63,8 +74,20 @@ def write_part(
             parts={**record.parts, part: first_trace},
         )
     )
-    _write(path, before, after)
+    try:
+        _write(path, before, after)
+    except ClewError:
+        _restore_record(ledger, ledger.records[record.path], known)
+        raise
     return known
+
+
+def _restore_record(ledger: Ledger, record: Record, known: Record | None) -> None:
+    if known is None:
+        _drop_backup(record)
+        ledger.drop(record.path)
+    else:
+        ledger.put(known)
 
 
 def take_back(
@@ -82,11 +105,7 @@ def take_back(
         _delete(path, record.created_directories)
     else:
         write_atomic(path, before)
-    if known is None:
-        _drop_backup(record)
-        ledger.drop(record.path)
-    else:
-        ledger.put(known)
+    _restore_record(ledger, record, known)
     return True
 
 

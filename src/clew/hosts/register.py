@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from clew.catalog.faces import FACES
 from clew.hosts.formats import ConfigText
 from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
 from clew.hosts.ledger import open_ledger
-from clew.hosts.managed import Owner, read_bytes, remove_part, take_back, write_part
+from clew.hosts.managed import (
+    Owner,
+    read_bytes,
+    refuse_outside,
+    remove_part,
+    take_back,
+    write_part,
+)
 from clew.hosts.places import config_path, short
 from clew.hosts.words import is_ours, server_words, wanted_words
 from clew.kit.errors import Conflict, Invalid, Unavailable
@@ -24,6 +32,9 @@ if TYPE_CHECKING:
     from clew.catalog.faces import Face
     from clew.hosts.ledger import Ledger
     from clew.hosts.model import Host, Scope, ServerWords
+
+
+_OWN_VARIABLES = tuple(f"{name.upper()}_" for name in FACES)
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,8 @@ def register(target: Target, *, force: bool = False, dry_run: bool = False) -> R
         config = ConfigText.from_bytes(target.path, target.host.format, before)
         change = _plan(target, config, force=force)
         report = Report(target, change.status, change.words, notes=_notes(target, change.words))
+        if target.scope == "project":
+            refuse_outside(target.path, target.project, force=force)
         if dry_run:
             return report
         take_out = _write(ledger, target, config, change, before)
@@ -136,9 +149,10 @@ def _write(
     )  # fmt: skip
 
     def take_out() -> str:
-        if take_back(ledger, target.path, known, before=before, after=after):
-            return f"{short(target.path)} is as it was before"
-        return f"{short(target.path)} was changed meanwhile and still holds the entry"
+        name = short(target.path)
+        if not take_back(ledger, target.path, known, before=before, after=after):
+            return f"{name} was changed meanwhile and still holds the entry"
+        return f"{name} is as it was before" if before is not None else f"{name} was not kept"
 
     return take_out
 
@@ -189,7 +203,23 @@ def _greet(target: Target) -> Greeting:
     words = target.host.shape.words(_entry_on_disk(target))
     if words is None:
         raise HandshakeFailed(f"{target.path} does not hold the entry after writing.")
-    return shake_hands(words, desktop=target.is_desktop)
+    return shake_hands(_safe_words(target, words), desktop=target.is_desktop)
+
+
+def _safe_words(target: Target, words: ServerWords) -> ServerWords:
+    """The words to start on this machine.
+
+    A project's file may come from others, and a variable such as PYTHONPATH would make their
+    code run here; so only variables that Clew itself reads are taken from it.
+    """
+    left_out = _foreign_variables(target, words)
+    return replace(words, env={k: v for k, v in words.env.items() if k not in left_out})
+
+
+def _foreign_variables(target: Target, words: ServerWords) -> list[str]:
+    if target.scope == "user":
+        return []
+    return [name for name in words.env if not name.startswith(_OWN_VARIABLES)]
 
 
 def _entry_on_disk(target: Target) -> Any:
@@ -206,23 +236,27 @@ def _refused(error: HandshakeFailed, state: str) -> Unavailable:
 
 
 def _notes(target: Target, words: ServerWords) -> tuple[str, ...]:
-    if target.scope != "project":
-        return ()
-    if Path(words.command).is_absolute():
-        note = (
+    notes = []
+    left_out = ", ".join(_foreign_variables(target, words))
+    if left_out:
+        notes.append(f"The server was tried without {left_out}, which this shared file sets.")
+    if target.scope == "project" and Path(words.command).is_absolute():
+        notes.append(
             f"{words.command} is a path of this machine: do not commit it for others. "
             f"With {target.face.name} on PATH (uv tool install clew) the plain name is written."
         )
-        return (note,)
-    if target.host.gui:
-        return (f"{target.host.title} must find {words.command} on the PATH it was started with.",)
-    return ()
+    elif target.scope == "project" and target.host.gui:
+        notes.append(
+            f"{target.host.title} must find {words.command} on the PATH it was started with."
+        )
+    return tuple(notes)
 
 
 def check(target: Target) -> Report:
     """Whether our entry is there, is right, and starts a server that answers.
 
-    Status `ok`, `missing`, `different` (it starts something else) or `broken`.
+    Status `ok`, `missing`, `different` (it starts something else) or `broken`. A command that
+    a project's file names is started only if it is this very program.
     """
     try:
         entry = _entry_on_disk(target)
@@ -234,13 +268,19 @@ def check(target: Target) -> Report:
     if words is None or not is_ours(words, target.face):
         what = words.line if words else "no local program"
         return Report(target, "different", words, problem=f"the entry starts {what}")
+    return _checked_server(target, words)
+
+
+def _checked_server(target: Target, words: ServerWords) -> Report:
+    wanted = wanted_words(words, target.expected, target.face, target.scope, force=False)
+    problem = f"the entry starts {words.line}, this Clew is {wanted.line}"
+    if wanted != words and target.scope == "project":
+        return Report(target, "different", words, problem=problem)
     try:
-        greeting = shake_hands(words, desktop=target.is_desktop)
+        greeting = shake_hands(_safe_words(target, words), desktop=target.is_desktop)
     except HandshakeFailed as error:
         return Report(target, "broken", words, problem=error.message)
-    wanted = wanted_words(words, target.expected, target.face, target.scope, force=False)
     if wanted != words:
-        problem = f"the entry starts {words.line}, this Clew is {wanted.line}"
         return Report(target, "different", words, greeting, problem)
     return Report(target, "ok", words, greeting)
 

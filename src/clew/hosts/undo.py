@@ -9,7 +9,7 @@ from clew.catalog.faces import FACES
 from clew.hosts.instructions import BLOCK, remove_block, remove_skill
 from clew.hosts.ledger import open_ledger
 from clew.hosts.register import Report, Target, unregister_in
-from clew.hosts.table import HOSTS
+from clew.hosts.table import find_host
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
@@ -64,5 +64,5 @@ def _undone(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> tupl
 def _unregistered(ledger: Ledger, record: Record, face: str, *, dry_run: bool) -> Report:
     project = Path(record.project) if record.project else None
     scope: Scope = "project" if record.scope == "project" else "user"
-    target = Target(HOSTS[str(record.host)], scope, FACES[face], Path(record.path), project)
+    target = Target(find_host(str(record.host)), scope, FACES[face], Path(record.path), project)
     return unregister_in(ledger, target, force=False, dry_run=dry_run)

@@ -1,0 +1,26 @@
+"""Every test has a home of its own and no way to the user's."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+for name in [n for n in os.environ if n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_"))]:
+    del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def private_home(tmp_path_factory, monkeypatch):
+    """HOME and CLEW_HOME point into a temporary directory."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("CLEW_HOME", str(home / ".clew"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (home / "gitconfig").write_text(
+        "[user]\n\tname = Test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n",
+        encoding="utf-8",
+    )
+    return home
