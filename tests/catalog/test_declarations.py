@@ -1,0 +1,176 @@
+"""The catalogue against its contract: names, texts, schemas, budgets."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clew.catalog.faces import FACES, ROOMS
+from clew.catalog.registry import TOOLS, built_tools, select_tools
+from clew.catalog.service import load_handler
+from clew.cli.tools import shown_tokens
+from clew.kit.call import Call
+
+CHANT_NAMES = """
+chant_spec_list chant_spec_get chant_ready chant_status chant_log chant_search chant_diagnose
+chant_lint chant_verify chant_spec_update chant_add chant_finalize chant_reset chant_resume
+chant_cancel chant_archive chant_work_start chant_work_list chant_pause chant_takeover
+chant_watch_status chant_watch_start chant_watch_stop chant_split
+""".split()
+FACE_TOOLS = {
+    "chant": CHANT_NAMES,
+    "commitmux": [f"commitmux_{n}" for n in ("search", "touches", "get_commit", "get_patch")],
+    "climpt": ["search", "describe", "execute", "reload"],
+    "clariad": ["vision_agent", "architecture_agent", "long_running_operation"],
+}
+# name -> {parameter: type}, required: as the documents of the four systems state them
+PARAMETERS = {
+    "commitmux_search": (
+        {"query": "string", "since": "integer", "repos": "array", "paths": "array",
+         "limit": "integer"}, ["query"]),
+    "commitmux_touches": (
+        {"path_glob": "string", "since": "integer", "repos": "array", "limit": "integer"},
+        ["path_glob"]),
+    "commitmux_get_commit": ({"repo": "string", "sha": "string"}, ["repo", "sha"]),
+    "commitmux_get_patch": (
+        {"repo": "string", "sha": "string", "max_bytes": "integer"}, ["repo", "sha"]),
+    "search": ({"query": "string", "agent": "string"}, ["query"]),
+    "describe": (
+        {"agent": "string", "c1": "string", "c2": "string", "c3": "string"}, ["c1", "c2", "c3"]),
+    "execute": (
+        {"agent": "string", "c1": "string", "c2": "string", "c3": "string", "options": "object"},
+        ["agent", "c1", "c2", "c3"]),
+    "reload": ({"agent": "string"}, None),
+    "vision_agent": (
+        {"project_description": "string", "conversation_id": "string"}, ["project_description"]),
+    "architecture_agent": (
+        {"project_name": "string", "requirements": "string", "conversation_id": "string"},
+        ["project_name", "requirements"]),
+    "long_running_operation": (
+        {"operation_name": "string", "duration_seconds": "number"},
+        ["operation_name", "duration_seconds"]),
+    "chant_spec_list": ({"status": "string", "limit": "integer"}, None),
+    "chant_ready": ({"limit": "integer"}, None),
+    "chant_status": ({"brief": "boolean", "include_activity": "boolean"}, None),
+    "chant_log": (
+        {"id": "string", "lines": "integer", "offset": "integer", "since": "string"}, ["id"]),
+    "chant_search": ({"query": "string", "status": "string"}, ["query"]),
+    "chant_lint": ({"id": "string"}, None),
+    "chant_spec_update": (
+        {"id": "string", "status": "string", "output": "string", "depends_on": "array",
+         "labels": "array", "target_files": "array", "model": "string"}, ["id"]),
+    "chant_add": ({"description": "string", "prompt": "string"}, ["description"]),
+    "chant_work_start": (
+        {"id": "string", "chain": "boolean", "parallel": "integer", "skip_criteria": "boolean"},
+        ["id"]),
+    "chant_work_list": ({"process_id": "string", "include_completed": "boolean"}, None),
+    "chant_takeover": ({"id": "string", "force": "boolean"}, ["id"]),
+    "chant_watch_status": ({}, None),
+    "chant_watch_start": ({}, None),
+    "chant_watch_stop": ({}, None),
+    "chant_split": (
+        {"id": "string", "force": "boolean", "recursive": "boolean", "max_depth": "integer"},
+        ["id"]),
+}  # fmt: skip
+BY_ID = "get diagnose verify finalize reset resume cancel archive pause".split()
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def test_the_four_systems_have_their_thirty_five_tools():
+    declared = [tool for tool in TOOLS if tool.seed]
+    assert len(declared) == 35
+    for name, names in FACE_TOOLS.items():
+        assert list(select_tools(FACES[name], {}, TOOLS)) == names
+
+
+@pytest.mark.parametrize("name", sorted(tool.name for tool in TOOLS if tool.seed))
+def test_parameters_are_exactly_the_documented_ones(name):
+    short = name.removeprefix("chant_").removeprefix("spec_")
+    by_id = ({"id": "string"}, ["id"])
+    wanted, required = by_id if short in BY_ID else PARAMETERS[name]
+    schema = BY_NAME[name].input_schema
+    assert {key: value["type"] for key, value in schema["properties"].items()} == wanted
+    assert schema.get("required") == required
+    assert set(schema) <= {"type", "properties", "required"}
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("chant_spec_list", "List all chant specs in the current project"),
+        ("chant_status", "Get project status summary with spec counts by status"),
+        ("chant_split", "Split a complex spec into smaller member specs using AI analysis"),
+        (
+            "vision_agent",
+            "Creates Vision & Scope documents to establish project requirements and goals",
+        ),
+        (
+            "architecture_agent",
+            "Designs system architecture and creates Architecture Decision Records (ADRs)",
+        ),
+        ("long_running_operation", "Example of a long-running operation with streaming updates"),
+        ("reload", "Reloads the registry cache."),
+    ],
+)
+def test_descriptions_are_exact(name, description):
+    assert BY_NAME[name].description == description
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_is_fully_declared(tool):
+    wire = tool.wire(tool.name)
+    assert wire["title"]
+    assert set(wire["annotations"]) == {
+        "title",
+        "readOnlyHint",
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+    }
+    for schema in (wire["inputSchema"], wire["outputSchema"]):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    for parameter in wire["inputSchema"]["properties"].values():
+        assert parameter.get("description") or parameter["type"] == "array"
+    assert tool.toolset in ROOMS
+
+
+def test_names_are_unique_and_short_enough_for_hosts():
+    for face in FACES.values():
+        offered = select_tools(face, {"toolsets": "all"}, TOOLS)
+        assert len(offered) == len(TOOLS)
+        assert all(len(f"mcp__{face.name}__{name}") <= 64 for name in offered)
+
+
+def test_what_a_model_reads_stays_within_its_budget():
+    everything = select_tools(FACES["clew"], {"toolsets": "all"}, TOOLS)
+    default = select_tools(FACES["clew"], {}, TOOLS)
+    assert sum(shown_tokens(name, tool) for name, tool in everything.items()) < 7000
+    assert sum(shown_tokens(name, tool) for name, tool in default.items()) < 2500
+    assert len(default) <= 12
+
+
+def test_instructions_fit_what_hosts_keep():
+    assert all(len(face.instructions or "") <= 2048 for face in FACES.values())
+
+
+@pytest.mark.parametrize("tool", built_tools(), ids=lambda tool: tool.name)
+def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, tmp_path):
+    arguments = {"operation_name": "x", "duration_seconds": 0, "project": str(tmp_path)}
+    known = {k: v for k, v in arguments.items() if k in tool.input_schema["properties"]}
+    answer = load_handler(tool)(known, Call())
+    Draft202012Validator(tool.output_schema).validate(answer.structured())
+    assert answer.text
+
+
+def test_an_unbuilt_tool_is_not_offered():
+    unbuilt = [tool.name for tool in TOOLS if tool.handler is None]
+    offered = select_tools(FACES["clew"], {"toolsets": "all"})
+    assert not set(unbuilt) & set(offered)
+
+
+def test_the_catalogue_is_plain_data():
+    listed = [tool.wire(tool.name) for tool in TOOLS]
+    assert json.loads(json.dumps(listed)) == listed
