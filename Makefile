@@ -15,7 +15,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 try: setup
-	$(BIN)/python benchmarks/try_it.py
+	$(BIN)/python scripts/try_it.py
 
 test: setup
 	$(BIN)/python -m pytest

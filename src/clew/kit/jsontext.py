@@ -87,8 +87,10 @@ def loads(text: str) -> Any:
         raise
     except (StopIteration, RecursionError, ValueError, SystemError) as error:
         raise JsonError(_explain(text, start, error)) from None
-    if text[end:].strip(_WHITESPACE):
-        raise JsonError(f"extra text after the value at {_position(text, end)}")
+    rest = text[end:].lstrip(_WHITESPACE)
+    if rest:
+        position = _position(text, len(text) - len(rest))
+        raise JsonError(f"extra text after the value at {position}")
     if "\\u" in text:
         _reject_surrogates(value)
     return value

@@ -1,0 +1,190 @@
+"""The frame of every command: exit codes, the JSON envelope, errors with the next step."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+from clew.cli import frame
+from clew.cli.frame import LazyGroup, command, run
+from clew.cli.main import COMMANDS, build_group
+from clew.cli.render import plain_table
+from clew.kit.errors import Conflict
+from clew.kit.outcome import Outcome, Table
+from tests.support.client import BIN
+
+ENVELOPE = {"clew", "command", "ok", "exit_code", "data", "error"}
+
+
+def clew(*words, name="clew", **settings):
+    return subprocess.run(
+        (str(BIN / name), *words),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **settings,
+    )
+
+
+@command()
+@click.option("--how", default="well")
+def act(how):
+    """Do something, in a way that can be chosen."""
+    if how == "badly":
+        raise Conflict("It exists already", "Choose another name.")
+    if how == "wrongly":
+        raise ZeroDivisionError("secret detail")
+    if how == "interrupted":
+        raise KeyboardInterrupt
+    if how == "partly":
+        return Outcome({"done": 1}, ("one of two",), exit_code=1)
+    return Outcome({"how": how}, ("done " + how,))
+
+
+@pytest.fixture
+def group(monkeypatch):
+    monkeypatch.setattr(frame, "_probe", act, raising=False)
+    return LazyGroup(name="prog", entries={"act": ("clew.cli.frame:_probe", "Do something.")})
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "out", "err"),
+    [
+        (["act"], 0, "done well", ""),
+        (["act", "--how", "partly"], 1, "one of two", ""),
+        (["act", "--how", "badly"], 1, "", "It exists already\nChoose another name."),
+        (["act", "--nope"], 2, "", "No such option"),
+        (["atc"], 2, "", "Did you mean act?"),
+        (["act", "--how", "interrupted"], 130, "", "Stopped."),
+    ],
+)
+def test_exit_codes_and_where_words_go(group, capsys, words, code, out, err):
+    assert run(group, "prog", words) == code
+    printed = capsys.readouterr()
+    assert out in printed.out
+    assert err in printed.err
+    assert bool(printed.err) == bool(err)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (["act", "--json"], 0, None),
+        (["act", "--how", "partly", "--json"], 1, None),
+        (["act", "--how", "badly", "--json"], 1, "conflict"),
+        (["act", "--nope", "--json"], 2, "usage"),
+        (["nope", "--json"], 2, "usage"),
+        (["act", "--how", "wrongly", "--json"], 3, "bug"),
+    ],
+)
+def test_json_is_one_envelope_whatever_happens(group, capsys, words, code, error):
+    assert run(group, "prog", words) == code
+    envelope = json.loads(capsys.readouterr().out)
+    assert set(envelope) == ENVELOPE
+    assert envelope["clew"] == 1
+    assert envelope["exit_code"] == code
+    assert envelope["ok"] == (code == 0)
+    assert (envelope["error"] or {}).get("code") == error
+
+
+def test_a_bug_leaves_a_report_and_shows_no_traceback(group, capsys, private_home):
+    assert run(group, "prog", ["act", "--how", "wrongly"]) == 3
+    shown = capsys.readouterr().err
+    assert "ZeroDivisionError" in shown
+    assert "secret detail" not in shown
+    (report,) = (private_home / ".clew" / "crashes").iterdir()
+    text = report.read_text(encoding="utf-8")
+    assert "secret detail" in text
+    assert "`prog act --how wrongly`" in text
+    assert str(private_home) not in text
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_of_every_face_has_help(name):
+    group = build_group(name)
+    context = click.Context(group, info_name=name)
+    for entry in group.list_commands(context):
+        loaded = group.get_command(context, entry)
+        assert loaded.help, entry
+        assert COMMANDS[name][entry][1].endswith(".")
+        for parameter in loaded.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{entry} {parameter.name}"
+
+
+def test_every_command_that_answers_takes_json():
+    silent = {"serve", "mcp"}
+    for name in COMMANDS:
+        group = build_group(name)
+        context = click.Context(group, info_name=name)
+        for entry in group.list_commands(context):
+            options = {o for p in group.get_command(context, entry).params for o in p.opts}
+            assert ("--json" in options) == (entry not in silent), entry
+
+
+def test_version_and_help_as_real_processes():
+    assert clew("--version").stdout == "clew 0.1.0\n"
+    for name in COMMANDS:
+        done = clew("version", "--json", name=name)
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["data"]["clew"] == "0.1.0"
+        assert "Commands:" in clew(name=name).stdout
+
+
+def test_a_reader_that_leaves_is_no_error():
+    done = subprocess.run(
+        f"{BIN / 'clew'} tools --all | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout.startswith("TOOL")
+    assert done.stderr == ""
+
+
+def test_tables_are_aligned_in_a_pipe():
+    table = Table(("name", "size"), (("a", "1"), ("longer", "22")), title="Things")
+    assert plain_table(table) == "Things\nNAME    SIZE\na       1\nlonger  22"
+
+
+def test_tables_are_drawn_on_a_terminal():
+    script = f"import pty, sys; sys.exit(pty.spawn([{str(BIN / 'clew')!r}, 'tools']))"
+    done = subprocess.run(
+        (sys.executable, "-c", script),
+        capture_output=True,
+        timeout=30,
+        check=False,
+        env={"TERM": "xterm", "PATH": "/usr/bin:/bin", "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL,
+    )
+    assert "clew_guide".encode() in done.stdout
+    assert "─".encode() in done.stdout
+
+
+def test_listing_commands_imports_none_of_them():
+    script = (
+        "import sys; from clew.cli.main import run_face; run_face('clew', ['--help']);"
+        "bad = [m for m in sys.modules if m in ('clew.cli.setup', 'clew.cli.doctor', 'rich')];"
+        "sys.exit(repr(bad) if bad else 0)"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", script), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_tools_command_tells_what_a_server_offers():
+    data = json.loads(clew("tools", "--json").stdout)["data"]
+    assert [t["name"] for t in data["tools"]] == ["clew_guide", "clew_doctor"]
+    full = json.loads(clew("tools", "--all", "--json").stdout)["data"]
+    assert len(full["tools"]) == 37
+    assert clew("tools", "--toolsets", "nope").returncode == 2

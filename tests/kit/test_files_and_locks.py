@@ -1,0 +1,137 @@
+"""Atomic files, private directories, locks that end with their holder, secrets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from clew.kit.files import private_directory, write_atomic
+from clew.kit.locks import locked, try_lock
+from clew.kit.secret import load_secret
+
+
+def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    write_atomic(path, "one")
+    path.chmod(0o640)
+    write_atomic(path, b"two")
+    assert path.read_text(encoding="utf-8") == "two"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(path.parent) == ["file.txt"]
+
+
+def test_a_mode_can_be_asked_for(tmp_path):
+    write_atomic(tmp_path / "secret", "x", mode=0o600)
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_links_stay_links(tmp_path):
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("old", encoding="utf-8")
+    link.symlink_to(real)
+    write_atomic(link, "new")
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == "new"
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+
+    def fail(descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomic(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path):
+    path = tmp_path / "file"
+    texts = [letter * 50_000 for letter in "ab"]
+    write_atomic(path, texts[0])
+    done = threading.Event()
+    seen = set()
+
+    def read():
+        while not done.is_set():
+            seen.add(path.read_text(encoding="utf-8"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for turn in range(60):
+        write_atomic(path, texts[turn % 2])
+    done.set()
+    reader.join()
+    assert seen <= set(texts)
+
+
+def test_private_directories_are_private_all_the_way(tmp_path):
+    made = private_directory(tmp_path / "a" / "b" / "c")
+    for directory in (made, made.parent, made.parent.parent):
+        assert directory.stat().st_mode & 0o777 == 0o700
+    assert private_directory(made) == made
+
+
+def test_a_lock_has_one_holder_and_ends_with_it(tmp_path):
+    path = tmp_path / "lock"
+    held = try_lock(path)
+    assert held is not None
+    assert try_lock(path) is None
+    held.release()
+    held.release()
+    again = try_lock(path)
+    assert again is not None
+    again.release()
+
+
+def test_a_lock_is_free_when_its_holder_was_killed(tmp_path):
+    path = tmp_path / "lock"
+    script = (
+        "import sys, time; from pathlib import Path; from clew.kit.locks import try_lock;"
+        "held = try_lock(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        assert try_lock(path) is None
+        holder.kill()
+        holder.wait()
+        lock = try_lock(path)
+        assert lock is not None
+        lock.release()
+
+
+def test_a_block_waits_for_its_lock(tmp_path):
+    path, order = tmp_path / "lock", []
+
+    def other():
+        with locked(path):
+            order.append("other")
+
+    with locked(path):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join(0.1)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "other"]
+
+
+def test_racing_processes_agree_on_a_secret(private_home):
+    script = "from clew.kit.secret import load_secret; print(load_secret('race').hex())"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    secrets = {process.communicate(timeout=30)[0] for process in processes}
+    assert len(secrets) == 1
+    assert secrets == {load_secret("race").hex() + "\n"}
+    assert os.listdir(private_home / ".clew" / "secrets") == ["race"]

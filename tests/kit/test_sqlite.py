@@ -1,0 +1,55 @@
+"""SQLite opened the one way."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from clew.kit.errors import Unavailable
+from clew.kit.sqlite import open_database, open_read_only, writing
+
+ONE = ("CREATE TABLE a (x INTEGER)",)
+TWO = (*ONE, "CREATE TABLE b (y TEXT); CREATE INDEX b_y ON b (y)")
+
+
+def test_migrations_run_once_and_in_order(tmp_path):
+    path = tmp_path / "deep" / "db.sqlite3"
+    first = open_database(path, ONE)
+    with writing(first):
+        first.execute("INSERT INTO a VALUES (1)")
+    first.close()
+    second = open_database(path, TWO)
+    assert second.execute("PRAGMA user_version").fetchone()[0] == 2
+    assert second.execute("SELECT x FROM a").fetchone()["x"] == 1
+    assert second.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    second.close()
+
+
+def test_a_newer_database_is_not_touched(tmp_path):
+    open_database(tmp_path / "db", TWO).close()
+    with pytest.raises(Unavailable, match="newer Clew"):
+        open_database(tmp_path / "db", ONE)
+
+
+def test_a_failed_block_changes_nothing(tmp_path):
+    database = open_database(tmp_path / "db", ONE)
+    with pytest.raises(ZeroDivisionError), writing(database):
+        database.execute("INSERT INTO a VALUES (1)")
+        raise ZeroDivisionError
+    assert database.execute("SELECT count(*) FROM a").fetchone()[0] == 0
+    database.close()
+
+
+def test_a_read_only_connection_cannot_write(tmp_path):
+    path = tmp_path / "odd name?#%.db"
+    writer = open_database(path, ONE)
+    reader = open_read_only(path)
+    assert reader.execute("SELECT count(*) FROM a").fetchone()[0] == 0
+    for statement in ("INSERT INTO a VALUES (1)", "DROP TABLE a", "PRAGMA user_version=9"):
+        with pytest.raises(sqlite3.OperationalError):
+            reader.execute(statement)
+    reader.close()
+    writer.close()
+    with pytest.raises(Unavailable, match="No database"):
+        open_read_only(tmp_path / "nowhere")
