@@ -1,0 +1,49 @@
+"""What every claim is handed: its settings, a place to work in, and the installed program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from benchmarks.install import Installation, install
+
+
+@dataclass
+class Workshop:
+    """Shared by the claims of one run."""
+
+    scratch: Path
+    say: Callable[[str], None]
+
+    @cached_property
+    def installation(self) -> Installation:
+        """Clew as users have it, made when the first claim needs it."""
+        self.say("building and installing the wheel")
+        return install(self.scratch)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One claim's view of the run."""
+
+    workshop: Workshop
+    settings: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        return self.settings[name]
+
+    @property
+    def installation(self) -> Installation:
+        """Clew as users have it."""
+        return self.workshop.installation
+
+    @property
+    def home(self) -> Path:
+        """Home and working directory of measured processes."""
+        return self.workshop.scratch
+
+    def say(self, text: str) -> None:
+        """Tell the person at the terminal how far it is."""
+        self.workshop.say(text)

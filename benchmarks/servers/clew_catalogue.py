@@ -1,0 +1,28 @@
+"""The product's path: a declared tool beside all others, found, checked and run by the catalogue."""
+
+import sys
+
+from clew.catalog.faces import FACES
+from clew.catalog.model import READS, STRING, Tool, object_schema, string
+from clew.catalog.registry import TOOLS, select_tools
+from clew.catalog.service import CatalogService
+from clew.protocol.kernel import Kernel
+from clew.protocol.stdio import serve
+
+ECHO = Tool(
+    "echo",
+    "Echo",
+    title="Echo",
+    face="clew",
+    toolset="guide",
+    effect=READS,
+    handler="echo_tool:echo",
+    properties={"text": string("What to say")},
+    required=("text",),
+    output=object_schema({"result": STRING}, "result"),
+)
+
+if __name__ == "__main__":
+    face = FACES["clew"]
+    offered = select_tools(face, {"toolsets": "all"}, (*TOOLS, ECHO))
+    sys.exit(serve(Kernel(CatalogService(face, offered))))
