@@ -41,8 +41,9 @@ Message = dict[str, Any]
 class Echo(Service):
     """One tool that says what it was told."""
 
-    def check_call(self, name: str, arguments: Message, call: object) -> None:
+    def check_call(self, name: str, arguments: Message, call: object) -> Message:
         """Everything is right."""
+        return arguments
 
     def call_tool(self, name: str, arguments: Message, call: object) -> Answer:
         """What was said."""

@@ -22,10 +22,11 @@ class Echo(Service):
         """The one tool."""
         return [{"name": "echo", "description": "Echo", "inputSchema": SCHEMA}]
 
-    def check_call(self, name: str, arguments: dict, call: Call) -> None:
+    def check_call(self, name: str, arguments: dict, call: Call) -> dict:
         """Only the name is checked, as in the minimal loop."""
         if name != "echo":
             raise UnknownTool(f"Unknown tool: {name}")
+        return arguments
 
     def call_tool(self, name: str, arguments: dict, call: Call) -> Answer:
         """What was said."""

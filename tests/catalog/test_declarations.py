@@ -13,12 +13,32 @@ from clew.catalog.service import load_handler
 from clew.cli.tools import shown_tokens
 from clew.kit.call import Call
 
-CHANT_NAMES = """
-chant_spec_list chant_spec_get chant_ready chant_status chant_log chant_search chant_diagnose
-chant_lint chant_verify chant_spec_update chant_add chant_finalize chant_reset chant_resume
-chant_cancel chant_archive chant_work_start chant_work_list chant_pause chant_takeover
-chant_watch_status chant_watch_start chant_watch_stop chant_split
-""".split()
+CHANT_NAMES = [
+    "chant_spec_list",
+    "chant_spec_get",
+    "chant_ready",
+    "chant_status",
+    "chant_log",
+    "chant_search",
+    "chant_diagnose",
+    "chant_lint",
+    "chant_verify",
+    "chant_spec_update",
+    "chant_add",
+    "chant_finalize",
+    "chant_reset",
+    "chant_resume",
+    "chant_cancel",
+    "chant_archive",
+    "chant_work_start",
+    "chant_work_list",
+    "chant_pause",
+    "chant_takeover",
+    "chant_watch_status",
+    "chant_watch_start",
+    "chant_watch_stop",
+    "chant_split",
+]
 FACE_TOOLS = {
     "chant": CHANT_NAMES,
     "commitmux": [f"commitmux_{n}" for n in ("search", "touches", "get_commit", "get_patch")],
@@ -74,7 +94,7 @@ PARAMETERS = {
         {"id": "string", "force": "boolean", "recursive": "boolean", "max_depth": "integer"},
         ["id"]),
 }  # fmt: skip
-BY_ID = "get diagnose verify finalize reset resume cancel archive pause".split()
+BY_ID = ["get", "diagnose", "verify", "finalize", "reset", "resume", "cancel", "archive", "pause"]
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 

@@ -166,7 +166,7 @@ def test_tables_are_drawn_on_a_terminal():
         env={"TERM": "xterm", "PATH": "/usr/bin:/bin", "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
     )
-    assert "clew_guide".encode() in done.stdout
+    assert b"clew_guide" in done.stdout
     assert "─".encode() in done.stdout
 
 

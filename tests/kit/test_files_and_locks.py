@@ -21,7 +21,7 @@ def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path):
     write_atomic(path, b"two")
     assert path.read_text(encoding="utf-8") == "two"
     assert path.stat().st_mode & 0o777 == 0o640
-    assert os.listdir(path.parent) == ["file.txt"]
+    assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
 
 
 def test_a_mode_can_be_asked_for(tmp_path):
@@ -49,7 +49,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     with pytest.raises(OSError, match="disk full"):
         write_atomic(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path):
@@ -134,4 +134,4 @@ def test_racing_processes_agree_on_a_secret(private_home):
     secrets = {process.communicate(timeout=30)[0] for process in processes}
     assert len(secrets) == 1
     assert secrets == {load_secret("race").hex() + "\n"}
-    assert os.listdir(private_home / ".clew" / "secrets") == ["race"]
+    assert [p.name for p in (private_home / ".clew" / "secrets").iterdir()] == ["race"]

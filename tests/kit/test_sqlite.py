@@ -34,9 +34,14 @@ def test_a_newer_database_is_not_touched(tmp_path):
 
 def test_a_failed_block_changes_nothing(tmp_path):
     database = open_database(tmp_path / "db", ONE)
-    with pytest.raises(ZeroDivisionError), writing(database):
-        database.execute("INSERT INTO a VALUES (1)")
-        raise ZeroDivisionError
+
+    def insert_and_fail():
+        with writing(database):
+            database.execute("INSERT INTO a VALUES (1)")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        insert_and_fail()
     assert database.execute("SELECT count(*) FROM a").fetchone()[0] == 0
     database.close()
 

@@ -172,7 +172,7 @@ def test_a_bug_in_a_handler_is_an_internal_error_without_details():
         broken = server.ask("prompts/get", {"name": "test_prompt_with_arguments"})
         assert broken["error"] == {"code": -32603, "message": "Internal error"}
         assert server.result("ping") == {}
-        assert b"KeyError" in server.stderr
+        assert b"KeyError" in server.errors_with(b"KeyError")
 
 
 def test_an_id_in_use_is_refused():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +71,7 @@ from clew.protocol.service import Service
 from clew.protocol.stdio import serve
 
 class Noisy(Service):
-    def check_call(self, name, arguments, call): pass
+    def check_call(self, name, arguments, call): return arguments
     def call_tool(self, name, arguments, call):
         print("print in a handler")
         sys.__stdout__.write("through the original object\\n"); sys.__stdout__.flush()
@@ -85,8 +85,7 @@ sys.exit(serve(Kernel(Noisy())))
             result = server.result("tools/call", {"name": "x", "arguments": {}})
             assert result["content"][0]["text"] == "quiet"
         assert server.end_input()[0] == 0
-        assert b"print in a handler" in server.stderr
-        assert b"from a child" in server.stderr
+        assert b"print in a handler" in server.errors_with(b"from a child")
 
 
 def test_a_slow_tool_blocks_nothing():
@@ -105,6 +104,29 @@ def test_twenty_slow_calls_run_side_by_side():
         for request_id in ids:
             assert server.answer_to(request_id)["result"]["content"][0]["text"] == "computed"
         assert time.monotonic() - started < 0.5 * 16, "they must not have waited for each other"
+
+
+def test_reading_goes_on_however_often_a_call_turns_out_slow():
+    slow = {"name": "slow_compute", "arguments": {"seconds": 0.2}}
+    quick = {"name": "greet", "arguments": {"name": "A"}}
+    with StdioServer(EVERYTHING) as server:
+        for _ in range(4):
+            ids = [server.request("tools/call", slow) for _ in range(2)]
+            for _ in range(20):
+                answer = server.result("tools/call", quick)
+                assert answer["content"][0]["text"] == "Hello, A!"
+            for request_id in ids:
+                assert "result" in server.answer_to(request_id)
+        time.sleep(1.5)  # the watcher rests meanwhile
+        waiting = server.request("tools/call", slow)
+        assert server.result("ping") == {}
+        assert "result" in server.answer_to(waiting)
+        assert server.end_input()[0] == 0
+
+
+def test_quick_calls_are_answered_in_the_order_they_were_asked():
+    lines = [tool_call("greet", n) for n in range(200)]
+    assert [m["id"] for m in pipe(EVERYTHING, *lines)] == list(range(200))
 
 
 def test_cancelling_stops_the_work_and_sends_no_answer():
@@ -216,7 +238,7 @@ def hostile_lines(count, seed):
                         "",
                         5,
                     ]
-                ),  # fmt: skip
+                ),
                 "params": rng.choice(
                     [
                         {},
@@ -232,7 +254,7 @@ def hostile_lines(count, seed):
                         modern(notifications=[]),
                         modern(name="x", requestState=7),
                     ]
-                ),  # fmt: skip
+                ),
             }
             line = json.dumps(message).encode()
         yield line.replace(b"\n", b" ")
@@ -310,4 +332,4 @@ def test_start_up_imports_nothing_heavy():
     assert not [m for m in loaded if m.startswith(rooms)]
 
 
-SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "src"))
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
@@ -155,6 +156,14 @@ class StdioServer:
             return
         raise AssertionError(f"unexpected message: {message}")
 
+    def errors_with(self, words, seconds=WAIT_SECONDS):
+        """Standard error, once it has these words."""
+        deadline = time.monotonic() + seconds
+        while words not in self.stderr:
+            assert time.monotonic() < deadline, self.stderr
+            time.sleep(0.01)
+        return self.stderr
+
     def end_input(self):
         """Close standard input and wait for the end; returns (exit code, seconds)."""
         started = time.monotonic()
@@ -168,7 +177,5 @@ class StdioServer:
             self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            try:
+            with suppress(OSError):
                 stream.close()
-            except OSError:
-                pass

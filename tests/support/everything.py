@@ -357,7 +357,7 @@ class Everything(Service):
 
     def check_call(self, name, arguments, call):
         if name == "json_schema_2020_12_tool":
-            return
+            return arguments
         if name not in TOOLS:
             raise UnknownTool(f"Unknown tool: {name}")
         for required in TOOLS[name][2]:
@@ -365,6 +365,7 @@ class Everything(Service):
                 raise Invalid(f"Missing required parameter: {required}")
         if name == "test_tool_with_task":
             ask_name(arguments, call, self)
+        return arguments
 
     def call_tool(self, name, arguments, call):
         if name == "json_schema_2020_12_tool":

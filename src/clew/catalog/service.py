@@ -47,16 +47,15 @@ class CatalogService(Service):
         """A tool that is declared slow may become a task."""
         return "may" if self._offered[name].slow else "never"
 
-    def check_call(self, name: str, arguments: JsonObject, call: Call) -> None:
+    def check_call(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
         """Check arguments against the schema that the client was shown."""
         if name not in self._offered:
             raise UnknownTool(f"Unknown tool: {name}")
-        check_arguments(self._offered[name].input_schema, arguments)
+        return check_arguments(self._offered[name].input_schema, arguments)
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """Run the handler, importing its room at the first call."""
-        checked = check_arguments(self._offered[name].input_schema, arguments)
-        return self._handler(name)(checked, call)
+        return self._handler(name)(arguments, call)
 
     def _handler(self, name: str) -> Handler:
         if name not in self._handlers:

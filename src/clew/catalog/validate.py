@@ -26,6 +26,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+_PLAIN: dict[type, tuple[str, ...]] = {
+    str: ("string",),
+    bool: ("boolean",),
+    int: ("integer", "number"),
+    float: ("number",),
+}
+_LIMITS = {"enum", "minimum", "maximum", "minLength", "maxLength"}
 _ARTICLES = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
 
 
@@ -53,6 +60,8 @@ def check_arguments(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
 
 def _checked(schema: JsonObject, value: Any, path: str) -> Any:
+    if schema.get("type") in _PLAIN.get(type(value), ()) and not _LIMITS & schema.keys():
+        return value
     value = _typed(schema, value, path)
     if "enum" in schema and value not in schema["enum"]:
         options = ", ".join(str(option) for option in schema["enum"])

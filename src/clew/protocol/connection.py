@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 
 from clew.kit.errors import ClewError
 from clew.protocol.versions import OLDEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
     from collections.abc import Callable
     from typing import Any
 
@@ -29,8 +30,14 @@ class _Question:
     __slots__ = ("answered", "reply")
 
     def __init__(self) -> None:
-        self.answered = threading.Event()
+        self.answered = allocate_lock()
+        self.answered.acquire()
         self.reply: JsonObject | None = None
+
+    def settle(self) -> None:
+        """Wake whoever waits, once."""
+        if self.answered.locked():
+            self.answered.release()
 
 
 class Connection:
@@ -49,13 +56,14 @@ class Connection:
         self.subscribed: set[str] = set()
         self.closed = False
         self._running: dict[RequestId, Call] = {}
-        self._changed = threading.Condition()
+        self._lock = allocate_lock()
+        self._idle: LockType | None = None
         self._questions: dict[str, _Question] = {}
         self._asked = 0
 
     def begin(self, request_id: RequestId, call: Call) -> bool:
         """Note a running call; False when its id is taken."""
-        with self._changed:
+        with self._lock:
             if request_id in self._running:
                 return False
             self._running[request_id] = call
@@ -63,43 +71,50 @@ class Connection:
 
     def finish(self, request_id: RequestId) -> None:
         """Forget a call that was answered."""
-        with self._changed:
+        with self._lock:
             self._running.pop(request_id, None)
-            if not self._running:
-                self._changed.notify_all()
+            if not self._running and self._idle is not None:
+                self._idle.release()
+                self._idle = None
 
     def cancel(self, request_id: object) -> None:
         """Cancel a running call; unknown ids are ignored, as the protocol wants."""
-        with self._changed:
+        with self._lock:
             call = self._running.get(request_id) if isinstance(request_id, (str, int)) else None
         if call is not None:
             call.cancel()
 
     def cancel_all(self) -> None:
         """Cancel everything that runs."""
-        with self._changed:
+        with self._lock:
             calls = list(self._running.values())
         for call in calls:
             call.cancel()
 
     def wait_idle(self, timeout: float | None) -> bool:
         """Wait until nothing runs; False when the time was up first."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._running, timeout)
+        with self._lock:
+            if not self._running:
+                return True
+            idle = self._idle = allocate_lock()
+            idle.acquire()
+        return idle.acquire(timeout=-1 if timeout is None else timeout)
 
     def ask(self, send: Send, method: str, params: JsonObject, timeout: float) -> JsonObject:
         """Send the peer a request and wait for its result."""
         question = _Question()
-        with self._changed:
+        with self._lock:
             self._asked += 1
             question_id = f"clew-{self._asked}"
             self._questions[question_id] = question
         try:
             send({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
-            if self.closed or not question.answered.wait(timeout) or question.reply is None:
+            if self.closed or not question.answered.acquire(timeout=timeout):
+                raise PeerGone(f"The client did not answer {method}")
+            if question.reply is None:
                 raise PeerGone(f"The client did not answer {method}")
         finally:
-            with self._changed:
+            with self._lock:
                 self._questions.pop(question_id, None)
         result = question.reply.get("result")
         if not isinstance(result, dict):
@@ -109,16 +124,16 @@ class Connection:
     def answer(self, message: JsonObject) -> None:
         """Take the peer's response to a question; others are ignored."""
         question_id = message.get("id")
-        with self._changed:
+        with self._lock:
             question = self._questions.get(question_id) if isinstance(question_id, str) else None
         if question is not None:
             question.reply = message
-            question.answered.set()
+            question.settle()
 
     def close(self) -> None:
         """The peer is gone: nobody waits for it any longer."""
         self.closed = True
-        with self._changed:
+        with self._lock:
             questions = list(self._questions.values())
         for question in questions:
-            question.answered.set()
+            question.settle()

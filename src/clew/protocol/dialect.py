@@ -6,7 +6,7 @@ In this dialect a slow tool answers several times under one id: results with
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 
 from clew.kit.errors import ClewError, Invalid
 from clew.protocol.errors import RpcError, invalid_params
@@ -41,7 +41,7 @@ def invoke_tool(exchange: Exchange, kernel: Kernel) -> None:
     name = exchange.request.text("name")
     arguments = exchange.request.mapping("parameters")
     try:
-        kernel.service.check_call(name, arguments, exchange.call)
+        arguments = kernel.service.check_call(name, arguments, exchange.call)
     except (UnknownTool, Invalid) as error:
         raise invalid_params(f"Invalid params: {error.message}") from None
     exchange.streams_results = True
@@ -64,7 +64,7 @@ class Batch:
         self._items = items
         self._send = send
         self._on_end = on_end
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._answers: list[JsonObject] = []
         self._open = 1 + sum(1 for item in items if not _is_silent(item))
 

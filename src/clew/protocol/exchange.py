@@ -22,16 +22,23 @@ class ServedCall(Call):
 
     def __init__(self, exchange: Exchange, settings: Mapping[str, str]) -> None:
         super().__init__(settings=settings)
-        self._exchange = exchange
+        self._exchange: Exchange | None = exchange
         self._furthest: float | None = None
         self.capabilities = exchange.request.capabilities
 
+    def close(self) -> None:
+        """Let go of the exchange, so that neither waits for the garbage collector."""
+        self._exchange = None
+
     def report_progress(self, done: float, total: float | None, message: str | None) -> None:
         """Send progress in the form that this request's dialect has for it."""
-        if self._exchange.streams_results:
-            self._exchange.interim({"output": message or "", "status": "in_progress"})
+        exchange = self._exchange
+        if exchange is None:
             return
-        token = self._exchange.request.meta.get("progressToken")
+        if exchange.streams_results:
+            exchange.interim({"output": message or "", "status": "in_progress"})
+            return
+        token = exchange.request.meta.get("progressToken")
         if not isinstance(token, (str, int)) or (self._furthest or -1) >= done:
             return
         self._furthest = done
@@ -40,15 +47,16 @@ class ServedCall(Call):
             params["total"] = total
         if message is not None:
             params["message"] = message
-        self._exchange.notify("notifications/progress", params)
+        exchange.notify("notifications/progress", params)
 
     def log(self, level: str, data: object) -> None:
         """Send a log line when the client wants lines of this level."""
-        wanted = self._exchange.request.log_level
-        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
+        exchange = self._exchange
+        wanted = exchange.request.log_level if exchange else None
+        if exchange is None or wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
             return
-        if "logging" in self._exchange.service.features:
-            self._exchange.notify("notifications/message", {"level": level, "data": data})
+        if "logging" in exchange.service.features:
+            exchange.notify("notifications/message", {"level": level, "data": data})
 
 
 class Exchange:
@@ -68,7 +76,7 @@ class Exchange:
         self.service = service
         self._on_end = on_end
         self.streams_results = False
-        self.call: Call = ServedCall(self, service.settings)
+        self.call: ServedCall = ServedCall(self, service.settings)
 
     def notify(self, method: str, params: JsonObject) -> None:
         """Send a notification that belongs to this request."""
@@ -93,6 +101,7 @@ class Exchange:
     def drop(self) -> None:
         """End without an answer."""
         self.connection.finish(self.request.id)
+        self.call.close()
         if self._on_end is not None:
             self._on_end()
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from clew.protocol.service import Service
     from clew.protocol.tasks import TaskDesk
 
+    Runner = Callable[[Callable[[], None]], bool]
+
 
 class Kernel:
     """Serves one service to any number of connections."""
@@ -69,14 +71,16 @@ class Kernel:
             self._tasks = self._make_tasks(self)
         return self._tasks
 
-    def receive(self, data: bytes, connection: Connection, send: Send) -> None:
+    def receive(
+        self, data: bytes, connection: Connection, send: Send, run: Runner | None = None
+    ) -> None:
         """Serve one message as it came over the wire."""
         try:
             message = jsontext.loads_bytes(data)
         except jsontext.JsonError as error:
             send(error_response(None, RpcError(PARSE_ERROR, f"Parse error: {error}")))
             return
-        self.handle(message, connection, send)
+        self.handle(message, connection, send, run=run)
 
     def handle(
         self,
@@ -84,8 +88,13 @@ class Kernel:
         connection: Connection,
         send: Send,
         on_end: Callable[[], None] | None = None,
+        run: Runner | None = None,
     ) -> None:
-        """Serve one parsed message; answers follow through `send`, maybe from other threads."""
+        """Serve one parsed message; answers follow through `send`, maybe from other threads.
+
+        `run` is how a call that may take long is run: by the workers unless a transport has
+        a better way.
+        """
         if isinstance(message, list):
             self._handle_batch(message, connection, send, on_end)
         elif not isinstance(message, dict):
@@ -96,7 +105,7 @@ class Kernel:
             if message.get("jsonrpc") == "2.0":
                 methods.take_notification(message, connection)
         else:
-            self._serve(message, connection, send, on_end)
+            self._serve(message, connection, send, on_end, run or self.workers.submit)
 
     def _serve(
         self,
@@ -104,6 +113,7 @@ class Kernel:
         connection: Connection,
         send: Send,
         on_end: Callable[[], None] | None,
+        run: Runner,
     ) -> None:
         try:
             request = read_request(message, connection)
@@ -119,7 +129,7 @@ class Kernel:
             exchange.fail(method_not_found(request.method))
         elif method.quick:
             self._run(exchange, method.serve)
-        elif not self.workers.submit(lambda: self._run(exchange, method.serve)):
+        elif not run(lambda: self._run(exchange, method.serve)):
             exchange.fail(RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting"))
 
     def _run(self, exchange: Exchange, serve: Callable[[Exchange, Kernel], None]) -> None:

@@ -163,15 +163,15 @@ def _run_tool(
     """The tool's result; None when a task was created and answered for instead."""
     service, call = kernel.service, exchange.call
     try:
-        service.check_call(name, arguments or {}, call)
+        checked = service.check_call(name, arguments or {}, call)
     except Invalid:
         if arguments is None:
             raise Invalid("Missing arguments") from None
         raise
     if _becomes_task(exchange, kernel, name):
-        kernel.tasks().create(exchange, name, arguments or {})
+        kernel.tasks().create(exchange, name, checked)
         return None
-    return tool_result(service.call_tool(name, arguments or {}, call))
+    return tool_result(service.call_tool(name, checked, call))
 
 
 def _refuse_call(exchange: Exchange, reason: str) -> None:

@@ -46,15 +46,15 @@ class Service:
         """Whether a call of this tool `never`, `may` or `must` become a task."""
         return "never"
 
-    def check_call(self, name: str, arguments: JsonObject, call: Call) -> None:
-        """Raise UnknownTool, or Invalid naming the argument that is wrong.
+    def check_call(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
+        """The arguments ready for `call_tool`; or UnknownTool, or Invalid naming what is wrong.
 
         What must be asked before a task is made is asked here.
         """
         raise UnknownTool(f"Unknown tool: {name}")
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
-        """Run a tool whose call was checked."""
+        """Run a tool with arguments that were checked."""
         raise UnknownTool(f"Unknown tool: {name}")
 
     def prompts(self) -> list[JsonObject]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import select
 import sys
-import threading
+from _thread import allocate_lock
+from time import monotonic, sleep
 
 from clew.kit import jsontext
 from clew.protocol.connection import Connection
 from clew.protocol.errors import RpcError
+from clew.protocol.reading import Reading
 from clew.protocol.request import error_response
 from clew.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
+from clew.protocol.workers import start_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 DRAIN_SECONDS = 300.0
 _CHUNK = 65536
 _PIPE_BUFFER = 4096  # a pipe that says it is writable takes this much without blocking
+_BACKLOG_PAUSE = 0.002
 _LARGEST_BACKLOG = 64 * 1024 * 1024
 
 
@@ -31,15 +35,18 @@ def serve(kernel: Kernel) -> int:
     source, sink = _claim_streams()
     outbox = Outbox(sink)
     connection = Connection(outbox.send)
+
+    def take(line: bytes | None) -> bool:
+        if line is None:
+            reason = f"Parse error: message longer than {LONGEST_LINE} bytes"
+            outbox.send(error_response(None, RpcError(PARSE_ERROR, reason)))
+        elif line.strip():
+            kernel.receive(line, connection, outbox.send, reading.run_call)
+        return not outbox.broken
+
+    reading = Reading(read_lines(source), take, kernel.workers)
     try:
-        for line in read_lines(source):
-            if line is None:
-                reason = f"Parse error: message longer than {LONGEST_LINE} bytes"
-                outbox.send(error_response(None, RpcError(PARSE_ERROR, reason)))
-            elif line.strip():
-                kernel.receive(line, connection, outbox.send)
-            if outbox.broken:
-                break
+        reading.run()
         if not outbox.broken:
             connection.close()
             kernel.drain(connection, DRAIN_SECONDS)
@@ -98,9 +105,9 @@ class Outbox:
 
     def __init__(self, sink: int) -> None:
         self._sink = sink
-        self._changed = threading.Condition()
+        self._lock = allocate_lock()
         self._backlog = bytearray()
-        self._flusher: threading.Thread | None = None
+        self._flushing = False
         self.broken = False
         self._poll = select.poll()
         self._poll.register(sink, select.POLLOUT)
@@ -111,21 +118,22 @@ class Outbox:
             data = jsontext.dumps_bytes(message)
         except jsontext.JsonError:
             data = jsontext.dumps_bytes(_unsayable(message))
-        with self._changed:
-            while len(self._backlog) > _LARGEST_BACKLOG and not self.broken:
-                self._changed.wait()
-            if self.broken:
-                return
+        with self._lock:
             data += b"\n"
             rest = data if self._backlog else self._write_what_fits(data)
-            if rest:
+            if rest and not self.broken:
                 self._backlog += rest
-                self._start_flusher()
+                if not self._flushing:
+                    self._flushing = True
+                    start_thread(self._flush_backlog)
+        while len(self._backlog) > _LARGEST_BACKLOG and not self.broken:
+            sleep(_BACKLOG_PAUSE)
 
     def flush(self, seconds: float = 5.0) -> None:
         """Wait until everything is written, the peer is gone, or the time is up."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._backlog or self.broken, seconds)
+        deadline = monotonic() + seconds
+        while self._flushing and not self.broken and monotonic() < deadline:
+            sleep(_BACKLOG_PAUSE)
 
     def _write_what_fits(self, data: bytes) -> bytes:
         offset = 0
@@ -137,31 +145,26 @@ class Outbox:
             return b""
         return data[offset:]
 
-    def _start_flusher(self) -> None:
-        if self._flusher is None:
-            self._flusher = threading.Thread(target=self._flush_backlog, daemon=True)
-            self._flusher.start()
-        self._changed.notify_all()
-
     def _flush_backlog(self) -> None:
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._backlog)
+            with self._lock:
+                if not self._backlog:
+                    self._flushing = False
+                    return
                 piece = bytes(self._backlog[:_CHUNK])
             try:
                 written = os.write(self._sink, piece)
             except OSError:
-                with self._changed:
+                with self._lock:
                     self._break()
                 return
-            with self._changed:
+            with self._lock:
                 del self._backlog[:written]
-                self._changed.notify_all()
 
     def _break(self) -> None:
         self.broken = True
         self._backlog.clear()
-        self._changed.notify_all()
+        self._flushing = False
 
 
 def _unsayable(message: object) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 
 from clew.protocol.versions import META_SUBSCRIPTION
 
@@ -23,7 +23,7 @@ class Subscriptions:
     """Open streams, and the connections that get list changes without asking."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._streams: list[tuple[Exchange, JsonObject]] = []
         self._legacy: list[Connection] = []
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from queue import SimpleQueue
+from _thread import allocate_lock
+
+try:
+    from _queue import SimpleQueue  # `queue` would bring `threading` along
+except ImportError:
+    from queue import SimpleQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ class Workers:
         self._most_threads = threads
         self._most_waiting = waiting
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._started = 0
         self._unfinished = 0
 
@@ -32,7 +36,7 @@ class Workers:
                 self._started += 1
         self._jobs.put(job)
         if must_start:
-            threading.Thread(target=self._work, daemon=True).start()
+            start_thread(self._work)
         return True
 
     def _work(self) -> None:
@@ -41,5 +45,15 @@ class Workers:
             try:
                 job()
             finally:
+                del job  # an idle worker holds nothing
                 with self._lock:
                     self._unfinished -= 1
+
+
+def start_thread(target: Callable[[], None]) -> None:
+    """Start a thread that ends with the process."""
+    # Imported late, because it costs more than the rest of a start; and here, in a thread
+    # that was started properly, because Python takes its first importer for the main thread.
+    import threading
+
+    threading.Thread(target=target, daemon=True).start()

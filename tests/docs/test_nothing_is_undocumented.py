@@ -1,0 +1,211 @@
+"""Whatever can be typed, set, called or answered is in the documents."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+
+import click
+import pytest
+
+from clew.catalog.faces import FACES, ROOMS
+from clew.catalog.options import SERVE_OPTIONS
+from clew.catalog.registry import TOOLS, offered_name
+from clew.cli.main import COMMANDS, build_group
+from clew.doctor.checks import CHECKS
+from clew.guide.topics import topic_names
+from clew.hosts.table import HOSTS
+from clew.kit.project import PROJECT_VARIABLES
+from clew.protocol.methods import METHODS
+from clew.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
+from tests.docs.pages import ROOT, text_of
+from tests.support import docgen
+
+REFERENCE = ROOT / "docs" / "reference"
+SOURCES = sorted((ROOT / "src" / "clew").rglob("*.py"))
+ALL_COMMANDS = [(face, name) for face, names in COMMANDS.items() for name in names]
+
+
+def section(path, heading):
+    """The text under one heading, up to the next of the same or a higher rank."""
+    rank = len(heading) - len(heading.lstrip("#"))
+    _, found, rest = text_of(path).partition(f"\n{heading}\n")
+    assert found, f"{path.name} has no heading {heading!r}"
+    return re.split(rf"^#{{1,{rank}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def load(face, name):
+    group = build_group(face)
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    return command
+
+
+@pytest.mark.parametrize(("face", "name"), ALL_COMMANDS)
+def test_every_command_and_option_is_in_the_reference(face, name):
+    shown = section(REFERENCE / "cli.md", f"### {face} {name}")
+
+    for parameter in load(face, name).params:
+        for word in (*parameter.opts, *parameter.secondary_opts):
+            if word.startswith("-"):
+                assert word in shown, f"{face} {name} {word}"
+
+
+@pytest.mark.parametrize(("face", "name"), ALL_COMMANDS)
+def test_every_command_and_option_has_help(face, name):
+    command = load(face, name)
+
+    assert command.help
+    assert COMMANDS[face][name][1].endswith(".")
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{face} {name} {parameter.opts}"
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_every_face_is_in_the_readme(face):
+    assert f"`{face} {FACES[face].serve_command}`" in text_of(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_and_parameter_is_in_the_reference(tool):
+    shown = section(REFERENCE / "tools.md", f"### {tool.name}")
+
+    assert tool.description in shown
+    assert f"`{offered_name(tool, FACES['clew'])}`" in shown
+    assert ("Not built yet" in shown) == (tool.handler is None)
+    for parameter in tool.input_schema["properties"]:
+        assert f"| `{parameter}` |" in shown
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_has_an_honest_status(room):
+    row = re.search(rf"^\| {room} \|.*\| (.*) \|$", text_of(ROOT / "README.md"), re.MULTILINE)
+    tools = [tool for tool in TOOLS if tool.toolset == room]
+    is_built = bool(tools) and all(tool.handler for tool in tools)
+
+    assert row is not None
+    assert (row[1] == "works") == is_built
+
+
+@pytest.mark.parametrize("topic", topic_names())
+def test_every_topic_is_in_the_reference(topic):
+    assert f"`clew guide {topic}`" in text_of(REFERENCE / "cli.md")
+
+
+@pytest.mark.parametrize("key", HOSTS)
+def test_every_host_has_a_page_that_says_all(key):
+    host = HOSTS[key]
+    page = text_of(ROOT / "docs" / "how-to" / f"{key}.md")
+
+    assert f"docs/how-to/{key}.md" in text_of(ROOT / "README.md")
+    assert f"how-to/{key}.md" in text_of(ROOT / "docs" / "README.md")
+    assert page.startswith(f"# Register with {host.title}\n")
+    assert host.next_step in page
+    for template in (*host.project_files, *host.user_files["linux"], *host.user_files["darwin"]):
+        system = "darwin" if template in host.user_files["darwin"] else "linux"
+        assert f"`{docgen.shown_path(template, host, system)}`" in page
+    for option in ("", " --print", " --check", " --remove"):
+        assert f"clew setup {key}{option}\n" in page
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_in_the_reference(name):
+    assert f"| `{name}` |" in section(REFERENCE / "protocol.md", "## Methods")
+
+
+@pytest.mark.parametrize("version", [*LEGACY_VERSIONS, *MODERN_VERSIONS])
+def test_every_version_is_in_the_reference(version):
+    assert f"| `{version}` |" in section(REFERENCE / "protocol.md", "## Versions and eras")
+
+
+@pytest.mark.parametrize("code", docgen.error_codes().values())
+def test_every_protocol_error_is_in_the_reference(code):
+    assert f"| `{code}` |" in section(REFERENCE / "protocol.md", "## Errors")
+
+
+def test_every_error_code_in_the_source_is_in_the_reference():
+    shown = text_of(REFERENCE / "protocol.md")
+    protocol = [path for path in SOURCES if "protocol" in path.parts]
+    found = {c for p in protocol for c in re.findall(r"-32\d{3}\b", p.read_text("utf-8"))}
+
+    assert {code for code in found if f"`{code}`" not in shown} == set()
+
+
+@pytest.mark.parametrize("kind", docgen.error_kinds())
+def test_every_kind_of_failure_is_in_the_reference(kind):
+    exit_code = docgen.error_kinds()[kind][0]
+
+    assert f"| `{kind}` | {exit_code} |" in text_of(REFERENCE / "json.md")
+    assert f"\n| {exit_code} | " in section(REFERENCE / "json.md", "## Exit codes")
+
+
+@pytest.mark.parametrize("path", CHECKS)
+def test_every_check_is_in_the_how_to(path):
+    assert f"| `{path.partition(':')[2]}` |" in text_of(ROOT / "docs/how-to/troubleshoot.md")
+
+
+def variables_in(path):
+    """The environment variables that a module reads by name."""
+    text = path.read_text(encoding="utf-8")
+    found = set(re.findall(r"\b(?:CLEW|COMMITMUX|CHANT|CLIMPT|CLARIAD|CLAUDE)_[A-Z_]+\b", text))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and "environ" in ast.unparse(node.func):
+            found |= {a.value for a in node.args[:1] if isinstance(a, ast.Constant)}
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+            found |= {node.slice.value} if isinstance(node.slice, ast.Constant) else set()
+    return found
+
+
+ALL_VARIABLES = sorted(
+    {option.variable for option in SERVE_OPTIONS if option.variable}
+    | {host.own_variable for host in HOSTS.values() if host.own_variable}
+    | set(PROJECT_VARIABLES)
+    | {name for path in SOURCES for name in variables_in(path)}
+)
+
+
+@pytest.mark.parametrize("variable", ALL_VARIABLES)
+def test_every_variable_is_in_the_settings(variable):
+    assert re.search(rf"`{variable}[=`]", text_of(REFERENCE / "settings.md"))
+
+
+@pytest.mark.parametrize("option", SERVE_OPTIONS, ids=lambda option: option.flag)
+def test_every_server_option_is_in_the_settings(option):
+    shown = f"`{option.flag} {option.takes}`" if option.takes else f"`{option.flag}`"
+
+    assert f"| {shown} |" in text_of(REFERENCE / "settings.md")
+
+
+def test_every_file_in_clews_directory_is_in_the_settings():
+    shown = section(REFERENCE / "settings.md", "## Files in Clew's directory")
+    pattern = re.compile(r'(?:clew_home\(\)\)?|\bhome) / "([\w.-]+)"(?: / "([\w.-]+)")?')
+    found = {
+        match for path in SOURCES if "doctor" not in path.parts
+        for match in pattern.findall(path.read_text(encoding="utf-8"))
+    }  # fmt: skip
+
+    assert found >= {("ledger.json", ""), ("secrets", "http-token"), ("tasks", "")}
+    for directory, name in found - {("secrets", ""), (".clew", ""), (".config", "")}:
+        wanted = f"`{directory}/{name}`" if name else f"`{directory}"
+        assert wanted in shown or directory in ("Library", "AppData"), wanted
+
+
+def test_every_make_target_is_in_contributing():
+    recipes = re.findall(r"^([a-z]+):.*\n\t", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+
+    for target in recipes:
+        assert f"| `make {target}` |" in text_of(ROOT / "CONTRIBUTING.md")
+
+
+def test_every_dependency_has_a_reason():
+    unused = set(docgen.DEPENDENCIES) - set(re.findall(r"`([\w-]+)`", docgen.dependency_table()))
+
+    assert unused == set(), "a reason for something that is not a dependency"
+
+
+def test_the_registry_finds_its_name_in_the_readme():
+    server = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+
+    assert f"<!-- mcp-name: {server['name']} -->" in text_of(ROOT / "README.md")

@@ -1,0 +1,535 @@
+"""What the documentation is generated from: each function returns Markdown for one cog block.
+
+Everything comes from the code and from nothing else: no terminal, no home directory, no
+versions of the machine at hand. What has no name in the code has its words in a table here,
+and a missing word is an error, so that new things cannot stay undocumented.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pkgutil
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+import clew
+from clew.catalog.faces import FACES, ROOMS
+from clew.catalog.model import Tool
+from clew.catalog.options import SERVE_OPTIONS
+from clew.catalog.registry import TOOLS, offered_name
+from clew.cli.main import COMMANDS, build_group
+from clew.doctor.checks import CHECKS
+from clew.guide.topics import topic_names, topic_text
+from clew.hosts.model import Host, Scope, ServerWords, System
+from clew.hosts.register import Target, snippet
+from clew.hosts.table import HOSTS
+from clew.kit.errors import ClewError, NotFound
+from clew.kit.outcome import Outcome, error_envelope
+from clew.protocol import versions
+from clew.protocol.methods import METHODS
+from clew.protocol.workers import Workers
+
+ROOT = Path(__file__).parents[2]
+WIDTH = 80
+SYSTEMS: dict[System, str] = {"linux": "Linux", "darwin": "macOS"}
+
+
+def block(*lines: str) -> str:
+    """Lines with an empty line before and after, so that Markdown sees a block."""
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    cells = [columns, ("---",) * len(columns), *rows]
+    return block(*("| " + " | ".join(map(_cell, row)) + " |" for row in cells))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").strip()
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def _yes(*, answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
+# Hosts
+
+
+class _AnyMachine(Target):
+    """A target whose command is the plain name, as on a machine with Clew on PATH."""
+
+    @property
+    def expected(self) -> ServerWords:
+        return ServerWords(self.face.name, (self.face.serve_command,))
+
+
+def shown_path(template: str, host: Host, system: System = "linux") -> str:
+    """A path template as people write it."""
+    places = {
+        "project": "",
+        "home": "~",
+        "xdg": "~/.config",
+        "apps": "~/Library/Application Support" if system == "darwin" else "~/.config",
+    }
+    places["own"] = host.own_default.format(**places)
+    return template.format(**places).removeprefix("/")
+
+
+def _any_target(host: Host, scope: Scope) -> Target:
+    templates = host.project_files if scope == "project" else host.user_files["linux"]
+    return _AnyMachine(host, scope, FACES["clew"], Path(shown_path(templates[0], host)), None)
+
+
+def host_table() -> str:
+    """Every host: what to type, which file is written, where to read more."""
+    rows = []
+    for host in HOSTS.values():
+        title = f"[{host.title}](docs/how-to/{host.key}.md)"
+        file = _default_file(host)
+        rows.append((title, _code(f"clew setup {host.key}"), file, " or ".join(host.scopes)))
+    return table(("Host", "Command", "File it writes", "Scopes"), rows)
+
+
+def _default_file(host: Host) -> str:
+    if host.default_scope == "project":
+        return _code(shown_path(host.project_files[0], host))
+    paths = {s: shown_path(host.user_files[s][0], host, s) for s in SYSTEMS}
+    return _code(paths["linux"]) + ("" if len(set(paths.values())) == 1 else " (Linux)")
+
+
+def host_page(key: str) -> str:
+    """The how-to of one host: set up, what is written, native command, check, undo."""
+    host = HOSTS[key]
+    parts = [_set_up(host), _files(host), _entry(host), _native(host), _afterwards(host)]
+    return "\n" + "\n".join(parts)
+
+
+def _set_up(host: Host) -> str:
+    lines = ["## Set it up", "", "```sh", f"clew setup {host.key}", "```", ""]
+    others = [scope for scope in host.scopes if scope != host.default_scope]
+    meaning = {"project": "this project only", "user": "all your projects"}
+    lines += [f"This registers Clew for {meaning[host.default_scope]}."]
+    lines += [f"For {meaning[scope]}: `clew setup {host.key} --scope {scope}`." for scope in others]
+    lines += ["Clew then starts the command it wrote and lists the server's tools.", ""]
+    lines += [f"Next: {host.next_step}", ""]
+    return "\n".join(lines)
+
+
+def _files(host: Host) -> str:
+    rows = []
+    if host.project_files:
+        rows.append(("project", "all", _alternatives(host.project_files, host, "linux")))
+    shown = {s: _alternatives(host.user_files[s], host, s) for s in SYSTEMS}
+    if len(set(shown.values())) == 1:
+        rows.append(("user", "all", shown["linux"]))
+    else:
+        rows += [("user", SYSTEMS[system], path) for system, path in shown.items()]
+    text = "## What is written\n" + table(("Scope", "System", "File"), rows)
+    if host.own_variable:
+        text += f"`{host.own_variable}` moves the user file, as it does for {host.title} itself.\n"
+    if any("~/.config" in row[2] for row in rows):
+        text += "`XDG_CONFIG_HOME` counts where it is set.\n"
+    return text
+
+
+def _alternatives(templates: tuple[str, ...], host: Host, system: System) -> str:
+    paths = [_code(shown_path(template, host, system)) for template in templates]
+    return paths[0] + "".join(f", or {path} if only that exists" for path in paths[1:])
+
+
+def _entry(host: Host) -> str:
+    language = "toml" if host.format == "toml" else "json"
+    text = snippet(_any_target(host, host.default_scope)).text
+    note = (
+        f"{host.title} does not know your shell's PATH. In the user file Clew therefore writes "
+        "the full path of `clew` in place of the plain name."
+        if host.gui
+        else "Where `clew` is not on PATH, its full path is written instead."
+    )
+    lines = ["The entry, in an otherwise empty file:", "", f"```{language}", text, "```", "", note]
+    lines += ["Every other key, comment and byte of the file stays as it is.", ""]
+    return "\n".join(lines)
+
+
+def _native(host: Host) -> str:
+    command = snippet(_any_target(host, host.default_scope)).add_command
+    if not command:
+        return f"{host.title} has no command of its own for this.\n"
+    return f"The host's own way to the same entry:\n\n```text\n{command}\n```\n"
+
+
+def _afterwards(host: Host) -> str:
+    lines = ["## Check and undo", "", "```sh"]
+    lines += [f"clew setup {host.key} --print", f"clew setup {host.key} --check"]
+    lines += [f"clew setup {host.key} --remove", "```", ""]
+    lines += ["`--print` shows the entry and changes nothing. `--check` reads it back and starts"]
+    lines += ["the server. `--remove` takes the entry out; a file that nobody else has changed is"]
+    lines += ["then byte for byte what it was before, and one that Clew made is deleted.", "", ""]
+    return "\n".join(lines)
+
+
+# Faces, rooms, tools
+
+
+def face_table() -> str:
+    """The five names and what their servers offer."""
+    rows = []
+    for face in FACES.values():
+        own = [tool for tool in TOOLS if face.name in (tool.face, "clew")]
+        built = sum(tool.handler is not None for tool in own)
+        command = _code(f"{face.name} {face.serve_command}")
+        rows.append((command, _code(face.server_name), face.summary, f"{built} of {len(own)}"))
+    return table(("Server command", "Server name", "For", "Tools built"), rows)
+
+
+ROOM_WORDS = {
+    "history": "git history of many repositories, searchable",
+    "specs": "specs as Markdown files, their life and checks",
+    "work": "agents that work specs in git worktrees",
+    "commands": "instructions by domain, action and target",
+    "advisors": "documents about vision and architecture",
+    "thread": "why a line is there: from intent to code and back",
+    "guide": "how agents use Clew; the doctor",
+}
+
+
+def room_table() -> str:
+    """What works now and what comes next, counted from the catalogue."""
+    rows = [("protocol, catalogue, hosts, command line", "the ground floor", "works")]
+    for room in ("guide", *(room for room in ROOMS if room != "guide")):
+        tools = [tool for tool in TOOLS if tool.toolset == room]
+        rows.append((room, ROOM_WORDS[room], _room_status(tools)))
+    return table(("Room", "What", "Status"), [*rows, ("board", "the same in a browser", "next")])
+
+
+def _room_status(tools: list[Tool]) -> str:
+    built = sum(tool.handler is not None for tool in tools)
+    if tools and built == len(tools):
+        return "works"
+    declared = f"; {len(tools)} tools declared, none offered" if tools else ""
+    return f"next; {built} of {len(tools)} tools, for trying out" if built else f"next{declared}"
+
+
+def tool_reference() -> str:
+    """Every declared tool."""
+    parts = []
+    for room in ("guide", *(room for room in ROOMS if room != "guide")):
+        tools = [tool for tool in TOOLS if tool.toolset == room]
+        if tools:
+            parts += [f"## Toolset {room}", "", *(_tool(tool) for tool in tools)]
+    return "\n" + "\n".join(parts)
+
+
+def _tool(tool: Tool) -> str:
+    facts = [("Face", _code(tool.face)), ("effect", tool_effect(tool))]
+    among = offered_name(tool, FACES["clew"])
+    facts += [("in `clew serve`", f"as {_code(among)}, {_offer(tool)}")]
+    facts += [("may become a task", _yes(answer=tool.slow))]
+    listed = "; ".join(f"{name}: {value}" for name, value in facts)
+    built = "Built." if tool.handler else "Not built yet, so no server lists it."
+    return f"### {tool.name}\n\n{tool.description}\n\n{built} {listed}.\n{_parameters(tool)}"
+
+
+def _offer(tool: Tool) -> str:
+    return "by default" if tool.core else f"with `--toolsets {tool.toolset}`"
+
+
+def tool_effect(tool: Tool) -> str:
+    """What a tool does to the world, in words."""
+    hints = tool.annotations
+    if hints["readOnlyHint"]:
+        return "reads"
+    if hints["destructiveHint"]:
+        return "writes and may end or delete something"
+    return "writes, the same again when repeated" if hints["idempotentHint"] else "writes"
+
+
+def _parameters(tool: Tool) -> str:
+    required = tool.input_schema.get("required", [])
+    rows = [
+        (
+            _code(name),
+            _type(schema),
+            _yes(answer=name in required),
+            schema.get("description", "") + _allowed(schema),
+        )
+        for name, schema in tool.input_schema["properties"].items()
+    ]
+    if not rows:
+        return "\nNo parameters.\n"
+    return table(("Parameter", "Type", "Required", "Meaning"), rows)
+
+
+def _type(schema: dict[str, Any]) -> str:
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    inner = f" of {_type(schema['items'])}" if "items" in schema else ""
+    return " or ".join(names) + inner
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    words = [f"One of {', '.join(map(_code, schema['enum']))}."] if "enum" in schema else []
+    words += [f"Default `{json.dumps(schema['default'])}`."] if "default" in schema else []
+    return (" " + " ".join(words)) if words else ""
+
+
+# Command line
+
+
+def cli_reference() -> str:
+    """The help of every command of every face."""
+    parts = []
+    for face in COMMANDS:
+        parts.append(_help(f"## {face}", face))
+        parts += [_help(f"### {face} {name}", face, name) for name in COMMANDS[face]]
+    return "\n" + "\n".join(parts)
+
+
+def _help(heading: str, face: str, name: str | None = None) -> str:
+    return "\n".join([heading, "", "```text", help_text(face, name), "```", ""])
+
+
+def help_text(face: str, name: str | None = None) -> str:
+    """What `--help` prints at a fixed width."""
+    group = build_group(face)
+    context = click.Context(group, info_name=face, **group.context_settings)
+    context.terminal_width = WIDTH
+    if name is None:
+        return group.get_help(context)
+    command = group.get_command(context, name)
+    assert command is not None
+    own = click.Context(command, info_name=name, parent=context, **command.context_settings)
+    own.terminal_width = WIDTH
+    return command.get_help(own)
+
+
+def topic_table() -> str:
+    """The guide's topics."""
+    rows = [
+        (_code(f"clew guide {name}"), topic_text(name).split("\n", 1)[0].lstrip("# "))
+        for name in topic_names()
+    ]
+    return table(("Command", "Title"), rows)
+
+
+def check_table() -> str:
+    """What the doctor looks at."""
+    rows = []
+    for path in CHECKS:
+        module, _, name = path.partition(":")
+        text = inspect.getdoc(getattr(import_module(module), name)) or ""
+        rows.append((_code(name), text.split("\n", 1)[0]))
+    return table(("Check", "What it looks at"), rows)
+
+
+# Settings and JSON
+
+
+def serve_options_table() -> str:
+    """The options of every server, with the variables that stand for them."""
+    rows = [
+        (
+            _code(f"{option.flag} {option.takes}".strip()),
+            _code(option.variable) if option.variable else "",
+            option.help,
+        )
+        for option in SERVE_OPTIONS
+    ]
+    return table(("Option", "Variable", "Meaning"), rows)
+
+
+def host_variables_table() -> str:
+    """The variables that move a host's own directory."""
+    rows = [
+        (_code(h.own_variable), h.title, _code(shown_path(h.own_default, h)))
+        for h in HOSTS.values()
+        if h.own_variable
+    ]
+    return table(("Variable", "Host", "Without it"), rows)
+
+
+def envelopes() -> str:
+    """The JSON of a success and of a failure."""
+    good = Outcome({"face": "clew", "tools": [], "tokens": 0}).envelope("clew tools")
+    failure = NotFound("No such topic: nope", "Topics: overview, hosts, servers.")
+    bad = error_envelope("clew", failure)
+    return block(
+        "A success:", "", *_json(good), "", "A failure has the same keys:", "", *_json(bad)
+    )
+
+
+def _json(value: object) -> list[str]:
+    return ["```json", json.dumps(value, indent=2, ensure_ascii=False), "```"]
+
+
+def error_kinds() -> dict[str, tuple[int, str]]:
+    """Every kind of failure: its exit code and its meaning."""
+    for module in pkgutil.walk_packages(clew.__path__, "clew."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    kinds = {"bug": (3, "Something in Clew is wrong; the message names the crash report.")}
+    queue: list[type[ClewError]] = [ClewError]
+    while queue:
+        error = queue.pop(0)
+        queue += error.__subclasses__()
+        if "code" in vars(error) and error.__module__.startswith("clew."):
+            kinds[error.code] = (error.exit_code, (inspect.getdoc(error) or "").split("\n")[0])
+    return dict(sorted(kinds.items()))
+
+
+def error_kinds_table() -> str:
+    """The kinds of failure as a table."""
+    rows = [
+        (_code(code), str(exit_code), text) for code, (exit_code, text) in error_kinds().items()
+    ]
+    return table(("`error.code`", "Exit code", "Meaning"), rows)
+
+
+# Protocol
+
+
+def version_table() -> str:
+    """The versions of both eras."""
+    rows = [(_code(v), "legacy", "`initialize` agrees on it") for v in versions.LEGACY_VERSIONS]
+    rows += [(_code(v), "modern", "each request names it") for v in versions.MODERN_VERSIONS]
+    return table(("Version", "Era", "How it is chosen"), rows)
+
+
+def method_table() -> str:
+    """Every method: which era has it, and what a server must offer for it."""
+    rows = [
+        (
+            _code(name),
+            _yes(answer="legacy" in method.eras),
+            _yes(answer="modern" in method.eras),
+            method.feature or "always",
+            "at once" if method.quick else "when it is ready",
+        )
+        for name, method in METHODS.items()
+    ]
+    return table(("Method", "Legacy", "Modern", "Served if the server has", "Answered"), rows)
+
+
+ERROR_WORDS = {
+    "PARSE_ERROR": "The text is not strict JSON, or is too long. The id is null.",
+    "INVALID_REQUEST": "Not a JSON-RPC 2.0 request, an id in use, a batch where none is allowed.",
+    "METHOD_NOT_FOUND": "No such method in this era, or the server does not offer its feature.",
+    "INVALID_PARAMS": "Parameters of a method are missing or wrong. Names what is wrong.",
+    "INTERNAL_ERROR": "A bug in a handler (details on standard error only), or too many calls.",
+    "RESOURCE_NOT_FOUND": "No such resource, in the legacy era. The modern era says -32602.",
+    "HEADER_MISMATCH": "HTTP: a header is missing or differs from the body.",
+    "MISSING_CAPABILITY": "The client did not declare what the call needs; data names it.",
+    "UNSUPPORTED_VERSION": "The request names a version that is not served; data lists those.",
+}
+
+
+def error_codes() -> dict[str, int]:
+    """The protocol's error codes by name."""
+    return {k: v for k, v in vars(versions).items() if isinstance(v, int) and v < 0}
+
+
+def error_code_table() -> str:
+    """The protocol's error codes."""
+    rows = [(_code(str(code)), ERROR_WORDS[name]) for name, code in error_codes().items()]
+    return table(("Code", "When"), rows)
+
+
+# What is limited: words, where the number is, its unit.
+LIMITS = (
+    ("One message on standard input", "protocol.stdio:LONGEST_LINE", "bytes"),
+    ("Answers kept while the client does not read", "protocol.stdio:_LARGEST_BACKLOG", "bytes"),
+    ("Waiting for running calls when input ends", "protocol.stdio:DRAIN_SECONDS", "s"),
+    ("One HTTP body", "protocol.http.guard:LARGEST_BODY", "bytes"),
+    ("An idle HTTP session is kept for", "protocol.http.sessions:_IDLE_SECONDS", "s"),
+    ("HTTP sessions at a time", "protocol.http.sessions:_MOST_SESSIONS", ""),
+    ("Messages held for a session nobody listens to", "protocol.http.sessions:_MOST_HELD", ""),
+    ("Keep-alive on an open stream every", "protocol.http.endpoint:_KEEP_ALIVE_SECONDS", "s"),
+    ("Grace at the end of an HTTP server", "protocol.http.server:_GRACE_SECONDS", "s"),
+    ("Waiting for an answer to a question", "protocol.asking:ASK_TIMEOUT_SECONDS", "s"),
+    ("Sealed state is valid for", "protocol.seal:_LIFETIME_SECONDS", "s"),
+    ("A task is kept for", "protocol.taskstore:TTL_SECONDS", "s"),
+    ("Suggested interval between two looks at a task", "protocol.tasks:_POLL_MS", "ms"),
+    ("Waiting for a database that another process holds", "kit.sqlite:BUSY_SECONDS", "s"),
+    ("Waiting for a server in `clew setup`", "hosts.handshake:TIMEOUT", "s"),
+)
+
+
+def limit_table() -> str:
+    """Sizes, counts and times, from the constants that hold them."""
+    pool = inspect.signature(Workers).parameters
+    rows = [("Calls that run at a time", str(pool["threads"].default))]
+    rows += [("Calls that wait; more are refused", str(pool["waiting"].default))]
+    for words, place, unit in LIMITS:
+        module, _, name = place.partition(":")
+        rows.append((words, amount(getattr(import_module(f"clew.{module}"), name), unit)))
+    return table(("What", "Limit"), rows)
+
+
+def amount(number: float, unit: str) -> str:
+    """A number in the largest unit that leaves it whole."""
+    sizes = {"bytes": ((2**20, "MiB"), (2**10, "KiB")), "s": ((3600, "h"), (60, "min"))}
+    for size, name in sizes.get(unit, ()):
+        if number >= size and number % size == 0:
+            return f"{number / size:g} {name}"
+    return f"{number:g} {unit}".strip()
+
+
+# Architecture
+
+
+def _project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def layer_list() -> str:
+    """The layers that import-linter holds, the uppermost first."""
+    contracts = _project()["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return block("```text", *layers, "```")
+
+
+DEPENDENCIES = {
+    "click": "the command line: parsing, help and completion from one declaration",
+    "rich": "tables on a terminal; imported only when standard output is one",
+    "tomlkit": "host files in TOML, with their comments",
+    "zstandard": "patches in the history database; for the history room, which comes next",
+    "starlette": "requests, responses and routes of the HTTP transport",
+    "uvicorn": "the HTTP server itself",
+    "build": "builds the wheel",
+    "cogapp": "generates the tables of these documents",
+    "editables": "the editable installation of `make setup` without network builds",
+    "hatchling": "the build backend",
+    "hypothesis": "property tests of the JSON codec and of the file editors",
+    "import-linter": "holds the layers",
+    "jsonschema": "checks emitted messages against the published schema",
+    "mcp": "the official client, as a judge in tests; never imported by Clew",
+    "mypy": "types, strict",
+    "pip": "installs the locked set",
+    "pip-tools": "writes the lock file",
+    "pytest": "runs the tests",
+    "pytest-xdist": "runs them on all cores",
+    "ruff": "lints and formats",
+}
+
+
+def dependency_table() -> str:
+    """Every dependency that pyproject.toml declares, with its reason."""
+    project = _project()["project"]
+    groups = {"always": project["dependencies"]}
+    groups |= {f"extra `{k}`": v for k, v in project["optional-dependencies"].items()}
+    rows = [
+        (_code(name), group, DEPENDENCIES[name])
+        for group, requirements in groups.items()
+        for name in (re.split(r"[^\w-]", requirement)[0] for requirement in requirements)
+    ]
+    return table(("Package", "Installed", "Reason"), rows)
