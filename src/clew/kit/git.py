@@ -86,3 +86,16 @@ def git_version() -> tuple[int, ...]:
     words = run_git("--version", cwd=Path("/")).decode("ascii", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     return tuple(int(part) for part in numbers if part.isdigit())
+
+
+def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen[bytes]:
+    """A git process whose output is read as a stream; with `feed` its input is written too."""
+    return subprocess.Popen(
+        ["git", *_SAFE_CONFIG, *arguments],
+        cwd=cwd,
+        env=git_environment(),
+        stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=1 << 18,
+    )

@@ -1,0 +1,1 @@
+"""History: git history of many repositories in one index, searched without touching git."""

@@ -1,0 +1,220 @@
+"""Reading history out of git in bulk: one stream of commits, several of diffs.
+
+Nothing here starts a process per commit. Commits come oldest first from one `git log`; their
+diffs from long-lived `git diff-tree` processes that are fed commit ids and echo a marker line
+after each batch, so that the answers can be told apart.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from clew.history.model import CommitMeta
+from clew.kit.git import open_git
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_FIELDS = 9
+_FORMAT = "%H%x00%P%x00%aN%x00%aE%x00%ad%x00%cN%x00%cE%x00%cd%x00%B%x00"
+_READ = 1 << 20
+LARGEST_DIFF = 64 * 1024 * 1024
+
+
+def read_commits(
+    repository: Path, tips: Sequence[str], known: Sequence[str] = ()
+) -> Iterator[CommitMeta]:
+    """Commits reachable from the tips and not from the known ones, parents before children."""
+    revisions = [*tips, "--not", *known] if known else list(tips)
+    process = open_git(
+        "-c",
+        "log.showSignature=false",
+        "log",
+        "--topo-order",
+        "--reverse",
+        "--date=raw",
+        "--encoding=UTF-8",
+        "--use-mailmap",
+        "--no-notes",
+        f"--format=tformat:{_FORMAT}",
+        "--stdin",
+        cwd=repository,
+        feed=True,
+    )
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.write("".join(f"{revision}\n" for revision in revisions).encode())
+        process.stdin.close()
+    try:
+        yield from _parse_log(process)
+    finally:
+        _end(process)
+
+
+def _parse_log(process: subprocess.Popen[bytes]) -> Iterator[CommitMeta]:
+    assert process.stdout is not None
+    rest = b""
+    while True:
+        chunk = process.stdout.read1(_READ)  # type: ignore[attr-defined]
+        if not chunk:
+            return
+        fields = (rest + chunk).split(b"\x00")
+        whole = (len(fields) - 1) // _FIELDS * _FIELDS
+        for index in range(0, whole, _FIELDS):
+            yield _commit(fields[index : index + _FIELDS])
+        rest = b"\x00".join(fields[whole:])
+
+
+def _commit(fields: list[bytes]) -> CommitMeta:
+    sha, parents, name, email, date, committer, committer_email, committed, message = fields
+    author_time, author_zone = _date(date)
+    subject, body = split_message(_decoded(message))
+    return CommitMeta(
+        sha=sha.strip().decode("ascii"),
+        parents=tuple(parents.decode("ascii").split()),
+        author_name=_decoded(name),
+        author_email=_decoded(email),
+        author_time=author_time,
+        author_zone=author_zone,
+        committer_name=_decoded(committer),
+        committer_email=_decoded(committer_email),
+        commit_time=_date(committed)[0],
+        subject=subject,
+        body=body,
+    )
+
+
+def _date(raw: bytes) -> tuple[int, str]:
+    seconds, _, zone = raw.partition(b" ")
+    try:
+        return int(seconds), zone.decode("ascii", "replace") or "+0000"
+    except ValueError:
+        return 0, "+0000"
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def split_message(message: str) -> tuple[str, str | None]:
+    """Subject and body: the first paragraph's first line, and what follows it."""
+    lines = message.replace("\r\n", "\n").strip("\n").split("\n")
+    subject = lines[0].strip()
+    body = "\n".join(lines[1:]).strip("\n").rstrip()
+    return subject, body or None
+
+
+class DiffReader:
+    """Diffs of batches of commits from one long-lived git process."""
+
+    def __init__(self, repository: Path) -> None:
+        self._repository = repository
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = bytearray()
+
+    def send(self, batch: Sequence[CommitMeta]) -> str:
+        """Ask for the diffs of a batch; returns the marker that ends the answer."""
+        marker = f"end-{secrets.token_hex(12)}"
+        process = self._started()
+        assert process.stdin is not None
+        lines = [f"{commit.sha} {' '.join(commit.parents[:1])}".rstrip() for commit in batch]
+        with suppress(BrokenPipeError):
+            process.stdin.write(("\n".join([*lines, marker]) + "\n").encode("ascii"))
+            process.stdin.flush()
+        return marker
+
+    def receive(self, batch: Sequence[CommitMeta], marker: str) -> list[bytes | None]:
+        """The diffs of a batch; None from the commit on that git could not read."""
+        ends = [f"{commit.sha}\n".encode("ascii") for commit in batch]
+        ends.append(f"{marker}\n".encode("ascii"))
+        diffs: list[bytes | None] = []
+        if not self._skip_to(ends[0]):
+            return [None] * len(batch)
+        for following in ends[1:]:
+            diff = self._read_to(following)
+            if diff is None:
+                self.close()
+                break
+            diffs.append(diff)
+        else:
+            del self._buffer[:1]
+        return diffs + [None] * (len(batch) - len(diffs))
+
+    def _skip_to(self, header: bytes) -> bool:
+        """Take the first header away, all but its line end: every diff begins with one."""
+        while len(self._buffer) < len(header):
+            if not self._fill():
+                return False
+        if self._buffer[: len(header)] != header:
+            return False
+        del self._buffer[: len(header) - 1]
+        return True
+
+    def _read_to(self, header: bytes) -> bytes | None:
+        """The bytes before a header line, which is taken away too; of a huge diff the head."""
+        wanted = b"\n" + header
+        start, kept = 0, b""
+        while True:
+            found = self._buffer.find(wanted, start)
+            if found >= 0:
+                diff = kept or bytes(self._buffer[1 : found + 1])
+                del self._buffer[: found + len(header)]
+                return diff
+            if len(self._buffer) > LARGEST_DIFF:
+                kept = kept or bytes(self._buffer[1:LARGEST_DIFF])
+                del self._buffer[: -len(wanted)]
+            start = max(len(self._buffer) - len(wanted), 0)
+            if not self._fill():
+                return None
+
+    def _fill(self) -> bool:
+        process = self._started()
+        assert process.stdout is not None
+        chunk = process.stdout.read1(_READ)  # type: ignore[attr-defined]
+        self._buffer += chunk
+        return bool(chunk)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._process = open_git(
+                "-c",
+                "core.quotePath=true",
+                "diff-tree",
+                "--stdin",
+                "-r",
+                "--raw",
+                "-p",
+                "-M",
+                "--root",
+                "--always",
+                "--no-ext-diff",
+                "--no-textconv",
+                "--no-color",
+                cwd=self._repository,
+                feed=True,
+            )
+        return self._process
+
+    def close(self) -> None:
+        """End the process; the next batch starts a new one."""
+        if self._process is not None:
+            _end(self._process)
+            self._process = None
+            self._buffer.clear()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    if process.poll() is None:
+        process.terminate()
+    process.wait()

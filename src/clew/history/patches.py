@@ -1,0 +1,118 @@
+"""Patches: what a diff says, taken apart without changing a byte of what is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clew.history.model import FileChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SECTION = b"diff --git "
+_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+_ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+
+
+def unquote(name: bytes) -> str:
+    """A path as git prints it, as text; one that is no UTF-8 stays in git's quotes."""
+    raw = name
+    if name[:1] == b'"' and name[-1:] == b'"':
+        raw = _ESCAPED.sub(_unescape, name[1:-1])
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("ascii", "backslashreplace")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
+    return bytes([_ESCAPES[code.decode()] if len(code) == 1 else int(code, 8) & 0xFF])
+
+
+def parse_raw(lines: list[bytes]) -> list[tuple[str, str, str | None, bytes, bytes]]:
+    """The raw lines of a diff: status, path, old path, old and new object."""
+    changes = []
+    for line in lines:
+        header, *names = line.split(b"\t")
+        _, _, old_object, new_object, status = header.split(b" ")
+        letter = status[:1].decode()
+        if letter in ("R", "C"):
+            changes.append((letter, unquote(names[1]), unquote(names[0]), old_object, new_object))
+        else:
+            changes.append((letter, unquote(names[0]), None, old_object, new_object))
+    return _with_exact_copies(changes)
+
+
+def _with_exact_copies(
+    changes: list[tuple[str, str, str | None, bytes, bytes]],
+) -> list[tuple[str, str, str | None, bytes, bytes]]:
+    """Added files that are exact copies of another file of the same commit become copies."""
+    if not any(change[0] == "A" for change in changes):
+        return changes
+    sources = {old: path for letter, path, _, old, _ in changes if letter == "M"}
+    return [
+        ("C", path, sources[new], sources_object, new)
+        if letter == "A" and (sources_object := new) in sources
+        else (letter, path, old_path, old, new)
+        for letter, path, old_path, old, new in changes
+    ]
+
+
+def sections(patch: bytes) -> Iterator[bytes]:
+    """The patch file by file."""
+    start = 0
+    while start < len(patch):
+        end = patch.find(b"\n" + _SECTION, start)
+        if end < 0:
+            yield patch[start:]
+            return
+        yield patch[start : end + 1]
+        start = end + 1
+
+
+def keep_paths(patch: bytes, changes: list[FileChange], dropped: set[int]) -> bytes:
+    """The patch without the sections of the dropped files (sections follow the raw lines)."""
+    kept = [part for number, part in enumerate(sections(patch)) if number not in dropped]
+    return b"".join(kept)
+
+
+def is_binary_only(patch: bytes) -> bool:
+    """Whether a patch shows nothing but that binary files differ."""
+    if b"\nBinary files " not in patch:
+        return False
+    return all(b"\n@@ " not in part and b"\nBinary files " in part for part in sections(patch))
+
+
+def changed_lines(patch: bytes) -> tuple[str, str, str]:
+    """Added text, removed text, and the context that hunk headers name."""
+    added: list[bytes] = []
+    removed: list[bytes] = []
+    context: list[bytes] = []
+    for line in patch.split(b"\n"):
+        first = line[:1]
+        if first == b"+":
+            if line[:4] != b"+++ ":
+                added.append(line[1:])
+        elif first == b"-":
+            if line[:4] != b"--- ":
+                removed.append(line[1:])
+        elif first == b"@":
+            end = line.find(b"@@", 2)
+            if 0 < end < len(line) - 3:
+                context.append(line[end + 3 :])
+    return _text(added), _text(removed), _text(list(dict.fromkeys(context)))
+
+
+def count_lines(section: bytes) -> tuple[int, int]:
+    """How many lines a file's section adds and removes."""
+    start = section.find(b"\n@@ ")
+    if start < 0:
+        return 0, 0
+    body = section[start:]
+    return body.count(b"\n+"), body.count(b"\n-")
+
+
+def _text(lines: list[bytes]) -> str:
+    return b"\n".join(lines).decode("utf-8", "replace")
