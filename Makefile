@@ -5,6 +5,9 @@ STAMP := $(VENV)/.ready
 
 .PHONY: setup try test check format bench conformance docs lock build clean
 
+DOCS := README.md docs/*.md docs/*/*.md
+COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
+
 setup: $(STAMP)
 
 $(STAMP): requirements.lock pyproject.toml
@@ -25,11 +28,17 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m cogapp --check -p "from tests.support import docgen" README.md docs/*.md docs/*/*.md
+	$(COG) --check $(DOCS)
 
 format: setup
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+docs: setup
+	$(COG) -r $(DOCS)
+
+build: setup
+	$(BIN)/python -m build --no-isolation
 
 bench: setup
 	$(BIN)/python -m benchmarks

@@ -16,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
+# Variables that would lead a host's or our own files out of the throw-away home.
+_ELSEWHERE = ("CLAUDE_", "CODEX_", "COPILOT_", "CLEW_", "COMMITMUX_", "XDG_")
 
 
 def say(title: str) -> None:
@@ -34,7 +36,8 @@ def environment(home: Path) -> dict[str, str]:
     """A user's environment whose home is thrown away afterwards."""
     path = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
     settings = {"HOME": str(home), "CLEW_HOME": str(home / ".clew"), "PATH": path}
-    return {**os.environ, **settings}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(_ELSEWHERE)}
+    return {**inherited, **settings}
 
 
 def show_text(text: str, lines: int) -> None:

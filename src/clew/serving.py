@@ -44,11 +44,20 @@ def _secret() -> bytes:
 
 
 def _open_tasks(kernel: Kernel) -> TaskDesk:
+    import sqlite3
+
     from clew.kit.project import clew_home
     from clew.protocol.tasks import TaskDesk
     from clew.protocol.taskstore import TaskStore
 
-    return TaskDesk(kernel, TaskStore(clew_home() / "tasks"))
+    directory = clew_home() / "tasks"
+    try:
+        return TaskDesk(kernel, TaskStore(directory))
+    except (OSError, sqlite3.Error) as error:
+        raise Unavailable(
+            f"Tasks cannot be kept in {directory}: {error}",
+            "Make the directory usable, or move it away to start anew.",
+        ) from error
 
 
 def serve_http(face: Face, options: Mapping[str, str]) -> int:

@@ -93,6 +93,7 @@ def test_completing_a_command_imports_none(tmp_path):
     assert set(json.loads(done.stderr.replace("'", '"'))) <= {
         "clew.cli.main",
         "clew.cli.frame",
+        "clew.cli.streams",
         "clew.cli.render",
     }
 

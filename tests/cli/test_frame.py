@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from clew.cli import frame
+from clew.cli.crash import report_text
 from clew.cli.frame import LazyGroup, command, run
 from clew.cli.main import COMMANDS, build_group
 from clew.cli.render import plain_table
@@ -32,6 +34,16 @@ def clew(*words, name="clew", **settings):
     )
 
 
+REFUSALS = {
+    "closed": PermissionError(13, "Permission denied", "/some/file"),
+    "full": OSError(28, "No space left on device", "/some/file"),
+    "taken": FileExistsError(17, "File exists", "/some/file"),
+    "slow": TimeoutError("It took too long"),
+    "misused": io.UnsupportedOperation("fileno"),
+    "elsewhere": BrokenPipeError(32, "Broken pipe"),
+}
+
+
 @command()
 @click.option("--how", default="well")
 def act(how):
@@ -40,6 +52,8 @@ def act(how):
         raise Conflict("It exists already", "Choose another name.")
     if how == "wrongly":
         raise ZeroDivisionError("secret detail")
+    if how in REFUSALS:
+        raise REFUSALS[how]
     if how == "interrupted":
         raise KeyboardInterrupt
     if how == "partly":
@@ -62,6 +76,12 @@ def group(monkeypatch):
         (["act", "--nope"], 2, "", "No such option"),
         (["atc"], 2, "", "Did you mean act?"),
         (["act", "--how", "interrupted"], 130, "", "Stopped."),
+        (["act", "--how", "closed"], 1, "", "Permission denied: /some/file\nSee who may use it"),
+        (["act", "--how", "full"], 1, "", "No space left on device: /some/file\nFree some space"),
+        (["act", "--how", "taken"], 1, "", "File exists: /some/file\nSomething else has that"),
+        (["act", "--how", "slow"], 1, "", "prog: It took too long\n"),
+        (["act", "--how", "misused"], 3, "", "This is a bug in Clew"),
+        (["act", "--how", "elsewhere"], 1, "", "prog: Broken pipe\n"),
     ],
 )
 def test_exit_codes_and_where_words_go(group, capsys, words, code, out, err):
@@ -81,6 +101,8 @@ def test_exit_codes_and_where_words_go(group, capsys, words, code, out, err):
         (["act", "--nope", "--json"], 2, "usage"),
         (["nope", "--json"], 2, "usage"),
         (["act", "--how", "wrongly", "--json"], 3, "bug"),
+        (["act", "--how", "closed", "--json"], 1, "unavailable"),
+        (["act", "--how", "interrupted", "--json"], 130, "cancelled"),
     ],
 )
 def test_json_is_one_envelope_whatever_happens(group, capsys, words, code, error):
@@ -104,6 +126,31 @@ def test_a_bug_leaves_a_report_and_shows_no_traceback(group, capsys, private_hom
     assert "`prog act --how wrongly`" in text
     assert str(private_home) not in text
     assert report.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("home", ["/etc/passwd", "/proc/x", "~nosuchuser/x"])
+def test_a_bug_without_a_place_for_its_report_is_still_reported(group, capsys, home, monkeypatch):
+    monkeypatch.setenv("CLEW_HOME", home)
+    assert run(group, "prog", ["act", "--how", "wrongly"]) == 3
+    shown = capsys.readouterr().err
+    assert "### prog crashed: ZeroDivisionError" in shown
+    assert "secret detail" in shown
+    assert "The report could not be written (" in shown
+    assert "Errno" not in shown
+    assert run(group, "prog", ["act", "--how", "wrongly", "--json"]) == 3
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"]["code"] == "bug"
+    assert "### prog crashed: ZeroDivisionError" in printed.err
+
+
+def test_a_report_can_hold_words_that_are_no_text():
+    assert r"`prog \xff`" in report_text(ZeroDivisionError("x"), "prog", ["\udcff"])
+    assert r"\ud800" in report_text(ZeroDivisionError("\ud800"), "prog", [])
+
+
+def test_json_behind_two_dashes_is_a_word(group, capsys):
+    assert run(group, "prog", ["act", "--", "--json"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

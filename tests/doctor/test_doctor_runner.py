@@ -1,12 +1,15 @@
 """The running of checks: independent of each other, in order, and the tool over them."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
 from clew.doctor.checks import CHECKS, healthy, run_checks, run_repairs
 from clew.doctor.model import Check, Subject, shell_path, show_path
 from clew.doctor.tools import doctor
+from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import Unavailable
 
@@ -32,7 +35,7 @@ def refused(_subject):
 @pytest.mark.parametrize("path", CHECKS)
 def test_every_named_check_exists_and_explains_itself(path):
     for check in run_checks(Subject(), (path,)):
-        assert not check.summary.startswith("The check broke"), check
+        assert not check.summary.startswith(("The check broke", "Not checked")), check
         assert check.status in {"ok", "warn", "fail"}
         assert check.summary
         assert check.status == "ok" or check.fix, f"{check.name} has no repair"
@@ -50,7 +53,7 @@ def test_a_broken_check_fails_alone():
 
     assert (broken.name, broken.status) == ("surprised", "fail")
     assert broken.summary == "The check broke: ValueError: who knows"
-    assert unavailable.summary == "The check broke: not here"
+    assert unavailable.summary == "Not checked: not here"
     assert unavailable.detail == "Go there."
     assert fine.status == "ok"
 
@@ -102,3 +105,68 @@ def test_the_tool_takes_the_servers_project(repository):
     answer = doctor({}, Call(settings={"project": str(repository)}))
 
     assert f"ok project: {repository}" in answer.text
+
+
+def denied(_subject):
+    raise PermissionError(13, "Permission denied", "/some place")
+
+
+def full(_subject):
+    raise OSError(28, "No space left on device")
+
+
+def unsayable(_subject):
+    return Check("odd", "warn", os.fsdecode(b"a\xff"), detail="\ud800", fix=os.fsdecode(b"b\xff"))
+
+
+def test_what_the_system_refuses_is_a_readable_finding():
+    closed, disk = run_checks(Subject(), (f"{HERE}:denied", f"{HERE}:full"))
+
+    assert closed.summary == "Not checked: Permission denied: /some place"
+    assert closed.fix == "ls -ld '/some place'"
+    assert (disk.status, disk.summary) == ("fail", "Not checked: No space left on device")
+
+
+def test_a_repair_that_the_system_refuses_says_so_in_plain_words():
+    check = Check("home", "fail", "bad", repair=f"{HERE}:denied")
+
+    assert run_repairs([check], Subject()) == ["Not repaired: home: Permission denied: /some place"]
+
+
+def test_every_finding_can_be_said_in_json():
+    [check] = run_checks(Subject(), (f"{HERE}:unsayable",))
+
+    assert (check.summary, check.detail, check.fix) == (r"a\xff", r"\ud800", r"b\xff")
+
+
+def test_a_project_whose_name_is_no_text_gets_commands_that_a_shell_understands(tmp_path):
+    root = tmp_path / os.fsdecode(b"it's \xff")
+    root.mkdir()
+    answer = doctor({"project": str(root)}, Call())
+
+    assert jsontext.dumps(answer.data)
+    assert jsontext.dumps(answer.text)
+    [check] = [item for item in answer.data["checks"] if item["name"] == "repository"]
+    subprocess.run(["bash", "-c", check["fix"]], check=True, capture_output=True)
+    assert (root / ".git").is_dir()
+
+
+@pytest.mark.parametrize("named", ["~nosuchuser/x", "/" + "x" * 5000, "a\0b", "\ud800"])
+def test_a_project_that_cannot_be_is_a_finding(named):
+    answer = doctor({"project": named}, Call())
+
+    assert jsontext.dumps(answer.data)
+    [check] = [item for item in answer.data["checks"] if item["name"] == "project"]
+    assert (check["status"], check["fix"]) == ("fail", "clew doctor --project DIR")
+    assert "The check broke" not in answer.text
+
+
+@pytest.mark.parametrize("home", ["~nosuchuser/x", "/etc/passwd", "/etc/passwd/x", "/proc/x"])
+def test_a_home_that_cannot_be_is_one_finding_with_its_repair(home, monkeypatch):
+    monkeypatch.setenv("CLEW_HOME", home)
+    monkeypatch.setenv("CLEW_TOKEN_FILE", "~nosuchuser/token")
+    checks = run_checks(Subject())
+
+    [broken] = [check for check in checks if check.status == "fail"]
+    assert broken.name == "home"
+    assert broken.fix

@@ -6,8 +6,11 @@ import sysconfig
 
 import pytest
 
+from clew.catalog.faces import FACES
 from clew.doctor.hosts import hosts
 from clew.doctor.model import Subject
+from clew.hosts.register import make_target, register
+from clew.hosts.table import HOSTS
 
 SCRIPTS = sysconfig.get_path("scripts")
 CLEW = f"{SCRIPTS}/clew"
@@ -65,6 +68,42 @@ def test_a_second_host_without_clew_is_only_told(own_home, cursor):
 
     assert (check.status, check.fix) == ("ok", None)
     assert "clew setup codex" in check.detail
+
+
+def claude_code(repository, command):
+    entry = {"type": "stdio", "command": command, "args": ["serve"]}
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"clew": entry}}))
+
+
+def test_a_host_that_is_not_found_counts_when_clew_is_registered(repository):
+    claude_code(repository, "clew")
+    check = by_name(start=True, project=str(repository))["host claude-code"]
+
+    assert check.status == "ok"
+    assert "answered" in check.summary
+
+
+def test_a_host_that_is_not_found_does_not_count_for_anothers_entry_or_a_broken_file(repository):
+    claude_code(repository, "other")
+    assert list(by_name(project=str(repository))) == ["hosts"]
+
+    (repository / ".mcp.json").write_text("{")
+    assert list(by_name(project=str(repository))) == ["hosts"]
+
+
+def test_a_host_that_is_not_found_counts_when_the_ledger_names_it(repository, own_home):
+    target = make_target(HOSTS["claude-code"], None, FACES["clew"], repository)
+    register(target)
+    target.path.write_text("{")
+    assert by_name(project=str(repository))["host claude-code"].status == "fail"
+
+    target.path.unlink()
+    check = by_name(project=str(repository))["host claude-code"]
+    assert check.fix == f"clew setup claude-code --project {repository}"
+
+    assert list(by_name()) == ["hosts"]
+    (own_home / ".clew" / "ledger.json").write_text("{")
+    assert list(by_name(project=str(repository))) == ["hosts"]
 
 
 def test_a_working_command_is_started_and_answers(cursor):

@@ -1,13 +1,16 @@
 """The tool clew_guide, in real repositories."""
 
 import json
+import os
 import subprocess
 
 import pytest
 
 from clew.guide.tools import guide
+from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import NotFound
+from tests.support.client import CLEW, StdioServer
 
 
 @pytest.fixture(autouse=True)
@@ -120,3 +123,43 @@ def test_an_unknown_topic_is_an_error_with_the_nearest_name():
         guide({"topic": "overveiw"}, Call())
 
     assert caught.value.hint == "Did you mean overview?"
+
+
+def test_a_project_whose_name_is_no_text_can_be_told(tmp_path):
+    root = tmp_path / os.fsdecode(b"d\xff")
+    root.mkdir()
+    git(root, "init", "-q", "-b", "trunk")
+    answer = guide({"project": str(root)}, Call())
+
+    assert answer.data["project"]["root"] == rf"{tmp_path}/d\xff"
+    assert rf"{tmp_path}/d\xff (branch trunk" in answer.text
+    assert jsontext.dumps(answer.data)
+
+
+@pytest.mark.parametrize("named", ["~nosuchuser/x", "/" + "x" * 5000, "a\0b", "\ud800"])
+def test_a_project_that_cannot_be_is_none(named):
+    answer = guide({"project": named}, Call())
+
+    assert answer.data["project"] is None
+    assert "Project: none. " in answer.text
+    assert answer.text.encode()
+
+
+def test_a_topic_that_is_no_text_can_be_told():
+    with pytest.raises(NotFound) as caught:
+        guide({"topic": "\udcff" + "x" * 5000}, Call())
+
+    assert caught.value.message.startswith(r"No such topic: \xff")
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize("tool", ["clew_guide", "clew_doctor"])
+def test_on_the_wire_odd_projects_are_answered(tool, tmp_path):
+    root = tmp_path / os.fsdecode(b"d\xff")
+    root.mkdir()
+    git(root, "init", "-q")
+    with StdioServer(CLEW, cwd=str(root)) as server:
+        assert "content" in server.result("tools/call", {"name": tool, "arguments": {}})
+        for named in ("~nosuchuser/x", "/" + "x" * 5000, "a\0b"):
+            call = {"name": tool, "arguments": {"project": named}}
+            assert not server.result("tools/call", call).get("isError")

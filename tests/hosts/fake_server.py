@@ -14,7 +14,7 @@ if "hang" in words:
 if "noise" in words:
     print("Welcome to the server!", flush=True)
 
-TOOLS = ["one", "two", "three"]
+TOOLS = [] if "toolless" in words else ["one", "two", "three"]
 
 
 def answer(message):

@@ -5,12 +5,14 @@ import os
 import pty
 import re
 import select
+import shlex
 import subprocess
 import time
 
 import pytest
 
 from clew.cli.main import run_face
+from clew.hosts.table import HOSTS
 from tests.hosts.conftest import REAL_PYTHON
 
 RUN = "import sys; from clew.faces import enter; sys.exit(enter('clew', sys.argv[1:]))"
@@ -109,6 +111,147 @@ def test_init_without_a_terminal_and_without_words_changes_nothing(clew, machine
     assert tree(machine) == before
 
 
+def test_init_that_finds_no_host_names_those_there_are(clew):
+    code, _, err = clew("init")
+    assert code == 2
+    assert "No host was found here." in err
+    assert f"--host: {', '.join(HOSTS)}." in err
+    assert "--yes" not in err
+
+
+def test_a_server_without_tools_is_told(clew, machine):
+    machine.server("chant", "toolless")
+    note = "Note: chant offers no tools yet; `clew tools --face chant --all`"
+    assert note in clew("setup", "cursor", "--face", "chant")[1]
+    assert note in clew("setup", "cursor", "--face", "chant", "--check")[1]
+    both = clew("init", "--host", "cursor", "--host", "zed", "--face", "chant")[1]
+    assert both.count(note) == 1
+    assert "no tools" not in clew("setup", "cursor")[1]
+
+
+def test_what_comes_next_depends_on_the_scope(clew):
+    asks = "it asks once before it trusts a project's servers"
+    assert asks in clew("setup", "claude-code")[1]
+    out = clew("setup", "claude-code", "--scope", "user")[1]
+    assert "Next: Restart Claude Code; /mcp shows the server." in out
+    assert asks not in out
+    assert "trusts the project" in clew("init", "--host", "codex", "--scope", "project")[1]
+    assert "Next: Restart Codex.\n" in clew("init", "--host", "codex")[1]
+
+
+def undo_lines(out):
+    return [line.removeprefix("Undo: ") for line in out.splitlines() if line.startswith("Undo: ")]
+
+
+def follow(clew, lines):
+    """Run command lines as printed."""
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "clew"
+        assert clew(*words)[0] == 0, line
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "expected"),
+    [
+        ("home", ["--host", "codex"], ["clew setup codex --remove"]),
+        (
+            "home",
+            ["--host", "claude-code", "--host", "zed", "--scope", "user", "--face", "chant"],
+            [
+                "clew setup claude-code --scope user --face chant --remove",
+                "clew setup zed --face chant --remove",
+            ],
+        ),
+        (
+            "home",
+            ["--host", "cursor", "--agents-md", "--project", "../project"],
+            ["clew uninit --project ../project"],
+        ),
+        ("project", ["--host", "codex", "--host", "cursor", "--skill"], ["clew uninit"]),
+    ],
+)
+def test_the_undo_of_init_works_as_printed(clew, machine, monkeypatch, place, words, expected):
+    monkeypatch.chdir(getattr(machine, place))
+    before = tree(machine)
+    code, out, _ = clew("init", *words)
+    assert code == 0
+    assert undo_lines(out) == expected
+    follow(clew, expected)
+    assert tree(machine) == before
+
+
+def test_the_undo_of_a_second_init_leaves_the_first(clew, machine):
+    clew("init", "--host", "cursor", "--agents-md")
+    before = tree(machine)
+    lines = undo_lines(clew("init", "--host", "codex", "--host", "claude-code")[1])
+    assert lines == ["clew setup codex --remove", "clew setup claude-code --remove"]
+    follow(clew, lines)
+    assert tree(machine) == before
+
+
+def test_init_that_wrote_nothing_offers_no_undo(clew):
+    clew("init", "--host", "codex")
+    code, out, _ = clew("init", "--host", "codex")
+    assert code == 0
+    assert undo_lines(out) == []
+
+
+def test_the_undo_of_setup_names_the_project(clew, machine, monkeypatch):
+    monkeypatch.chdir(machine.home)
+    before = tree(machine)
+    lines = undo_lines(clew("setup", "cursor", "--project", "../project")[1])
+    assert lines == ["clew setup cursor --project ../project --remove"]
+    follow(clew, lines)
+    assert tree(machine) == before
+
+
+def test_uninit_leaves_what_was_set_up_outside_and_says_how_to_undo_it(clew, machine, monkeypatch):
+    monkeypatch.chdir(machine.home)
+    clew("setup", "codex")
+    monkeypatch.chdir(machine.project)
+    clew("init", "--host", "cursor")
+    code, out, _ = clew("uninit")
+    assert code == 0
+    assert not (machine.project / ".cursor").exists()
+    assert (
+        "Stays, for all your projects: clew in Codex (~/.codex/config.toml). "
+        "Undo: clew setup codex --remove"
+    ) in out
+    [left] = json.loads(clew("uninit", "--json")[1])["data"]["left"]
+    follow(clew, [left["undo"]])
+    assert not (machine.home / ".codex").exists()
+    assert "Stays" not in clew("uninit")[1]
+
+
+def test_an_entry_for_all_projects_goes_with_the_last_that_asked_for_it(clew, machine, monkeypatch):
+    other = machine.home / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    clew("init", "--host", "codex")
+    monkeypatch.chdir(other)
+    assert "unchanged" in clew("init", "--host", "codex")[1]
+    monkeypatch.chdir(machine.project)
+    for words in (("uninit", "--dry-run"), ("uninit",)):
+        code, out, _ = clew(*words)
+        assert code == 0
+        assert "also set up from ~/other" in out
+        assert "Undo: clew setup codex --remove" in out
+    assert "Nothing to undo here." in clew("uninit")[1]
+    monkeypatch.chdir(other)
+    assert "deleted" in clew("uninit")[1]
+    assert not (machine.home / ".codex").exists()
+
+
+def test_uninit_leaves_an_own_entry_that_was_only_brought_up_to_date(clew, machine):
+    path = machine.home / ".codex/config.toml"
+    path.parent.mkdir()
+    path.write_text('[mcp_servers.clew]\ncommand = "/gone/clew"\nargs = ["serve"]\n')
+    _, out, _ = clew("init", "--host", "codex")
+    assert undo_lines(out) == ["clew setup codex --remove"]
+    assert "Stays, for all your projects" in clew("uninit")[1]
+    assert "mcp_servers.clew" in path.read_text()
+
+
 def test_init_yes_takes_every_host_found_and_uninit_undoes_it(clew, machine):
     (machine.project / "AGENTS.md").write_text("# Rules\n")
     (machine.project / "CLAUDE.md").write_text("# Claude\n")
@@ -129,11 +272,10 @@ def test_init_yes_takes_every_host_found_and_uninit_undoes_it(clew, machine):
     code, out, _ = clew("uninit")
     assert code == 0
     assert "~/.codex/config.toml" in out
-    assert "Your own registrations stay" in out
-    assert "Nothing to undo here." in clew("uninit")[1]
-    code, out, _ = clew("uninit", "--all")
     assert "restored" in out
+    assert "Stays" not in out
     assert tree(machine) == before
+    assert "Nothing to undo here." in clew("uninit")[1]
     assert json.loads((machine.home / ".clew/ledger.json").read_text())["files"] == []
 
 

@@ -149,3 +149,48 @@ def test_a_server_started_anywhere_finds_a_named_project(repository):
         elsewhere = {"name": "clew_guide", "arguments": {"project": "/nonexistent-directory"}}
         assert server.result("tools/call", elsewhere)["structuredContent"]["project"] is None
     assert subprocess.run(["git", "status"], cwd=repository, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("named", "kind", "words"),
+    [
+        ("~nosuchuser/x", NotFound, "no such user"),
+        ("/" + "x" * 5000, NotFound, "File name too long"),
+        ("/a/b\0c", Invalid, "NUL"),
+        ("/half\ud800", Invalid, r"\\ud800"),
+        ("/etc/passwd", NotFound, "No such project directory"),
+        ("/etc/passwd/x", NotFound, "No such project directory"),
+        (os.fsdecode(b"/nowhere\xff"), NotFound, r"nowhere\\xff"),
+    ],
+)
+def test_a_name_that_cannot_be_a_project_is_refused_in_plain_words(named, kind, words):
+    with pytest.raises(kind, match=words) as error:
+        find_project(named)
+    assert len(error.value.message) < 400
+    assert error.value.message.encode()
+    assert error.value.hint
+
+
+def test_a_link_that_leads_to_itself_is_no_project(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(NotFound, match="loop"):
+        find_project(str(tmp_path / "loop"))
+
+
+def test_a_directory_that_may_not_be_searched_has_no_mark(tmp_path, monkeypatch):
+    def refuse(self, **_):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    assert find_project(str(tmp_path)) == tmp_path
+
+
+def test_a_home_of_nobody_says_what_to_set(monkeypatch):
+    monkeypatch.setenv("CLEW_HOME", "~nosuchuser/x")
+    with pytest.raises(Unavailable, match="~nosuchuser/x") as error:
+        clew_home()
+    assert "CLEW_HOME" in error.value.hint
+    monkeypatch.delenv("CLEW_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    with pytest.raises(Unavailable, match=r"~/\.clew"):
+        clew_home()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -116,3 +117,25 @@ def http_server(command=EVERYTHING_HTTP, env=None):
             process.wait()
         process.stdout.close()
         process.stderr.close()
+
+
+@contextmanager
+def raw_connection(server, data=b""):
+    """A plain socket to the server, on which this was sent already."""
+    address = (server.address.hostname, server.address.port)
+    with socket.create_connection(address, timeout=WAIT_SECONDS) as connection:
+        connection.sendall(data)
+        yield connection
+
+
+def raw_post(body, **headers):
+    """The bytes of a POST, complete."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    fields = {"Host": "localhost", "Content-Length": len(data), **headers}
+    lines = [f"{name}: {value}\r\n" for name, value in fields.items()]
+    return f"POST /mcp HTTP/1.1\r\n{''.join(lines)}\r\n".encode() + data
+
+
+def received(connection):
+    """Everything that comes until the server closes the connection."""
+    return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -21,6 +21,11 @@ class ServeOption:
         self.variable = variable
         self.help = help_text
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes a list; given again, it adds to what it took before."""
+        return self.takes == "LIST"
+
 
 SERVE_OPTIONS = (
     ServeOption(
@@ -72,6 +77,8 @@ def read_serve_options(arguments: list[str]) -> dict[str, str] | None:
             if following is None or following.startswith("-"):
                 return None
             value = following
+        if option.is_list and option.key in found:
+            value = f"{found[option.key]},{value}"
         found[option.key] = value if option.takes else "1"
     if "http" not in found and any(key in found for key in HTTP_ONLY):
         return None

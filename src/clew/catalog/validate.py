@@ -32,7 +32,9 @@ _PLAIN: dict[type, tuple[str, ...]] = {
     int: ("integer", "number"),
     float: ("number",),
 }
+_LARGEST = 2**63 - 1  # what every reader of a JSON integer, and SQLite, can hold
 _LIMITS = {"enum", "minimum", "maximum", "minLength", "maxLength"}
+_MOST_ARGUMENTS = 100
 _ARTICLES = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
 
 
@@ -60,6 +62,8 @@ def check_arguments(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
 
 def _checked(schema: JsonObject, value: Any, path: str) -> Any:
+    if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
+        raise ArgumentError(f"Invalid parameter: {path} is out of range")
     if schema.get("type") in _PLAIN.get(type(value), ()) and not _LIMITS & schema.keys():
         return value
     value = _typed(schema, value, path)
@@ -127,6 +131,8 @@ def _checked_object(schema: JsonObject, value: JsonObject, path: str) -> JsonObj
 def _reject_misspelling(name: str, properties: JsonObject, given: JsonObject) -> None:
     from difflib import get_close_matches
 
+    if len(given) > _MOST_ARGUMENTS:
+        return  # nobody types that many; comparing them all would take long
     absent = [known for known in properties if known not in given]
     close = get_close_matches(name, absent, n=1, cutoff=0.8)
     if close:

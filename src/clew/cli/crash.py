@@ -12,6 +12,7 @@ from pathlib import Path
 from clew import __version__
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.project import clew_home
+from clew.kit.shown import shown_text
 
 
 def write_report(error: BaseException, name: str, arguments: list[str]) -> Path:
@@ -41,4 +42,11 @@ def report_text(error: BaseException, name: str, arguments: list[str]) -> str:
             "",
         ]
     )
-    return text.replace(str(Path.home()), "~")
+    return shown_text(_with_short_home(text))
+
+
+def _with_short_home(text: str) -> str:
+    try:
+        return text.replace(str(Path.home()), "~")
+    except RuntimeError:  # nobody knows where home is
+        return text

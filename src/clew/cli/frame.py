@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import sys
+import errno
+import os
 from importlib import import_module
+from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.render import print_outcome
-from clew.kit.errors import ClewError, UsageError
+from clew.catalog.faces import FACES
+from clew.cli.render import json_text, print_outcome
+from clew.cli.streams import (
+    OutputFailed,
+    prepare_streams,
+    reader_left,
+    say,
+    settle_out,
+    silence_stdout,
+    write_out,
+)
+from clew.kit.errors import Cancelled, ClewError, NotFound, Unavailable, UsageError
 from clew.kit.outcome import Outcome, error_envelope
+from clew.kit.shown import os_reason, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +32,20 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_FREE_SPACE = "Free some space, then try again."
+_NOT_YOURS = "See who may use it (ls -ld), or choose another place."
+_TAKEN = "Something else has that name: move it away, or choose another place."
+_NEXT_STEPS = {
+    errno.ENOSPC: _FREE_SPACE,
+    errno.EDQUOT: _FREE_SPACE,
+    errno.EACCES: _NOT_YOURS,
+    errno.EPERM: _NOT_YOURS,
+    errno.EROFS: "Choose a place that can be written.",
+    errno.EEXIST: _TAKEN,
+    errno.ENOTDIR: _TAKEN,
+    errno.EISDIR: _TAKEN,
+    errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
+}
 
 
 class OutcomeCommand(click.Command):
@@ -106,19 +133,47 @@ def command(**settings: Any) -> Callable[[Callable[..., Outcome]], click.Command
 
 def run(group: click.Group, name: str, arguments: list[str]) -> int:
     """Run a command line and return its exit code: 0 ok, 1 failure, 2 usage, 3 bug, 130 ^C."""
+    path, as_json = _command_path(group, name, arguments), _wants_json(arguments)
     try:
-        result = group.main(arguments, prog_name=name, standalone_mode=False)
+        prepare_streams(is_server=_is_server(name, arguments))
+        code = _called(group, name, arguments)
+    except (KeyboardInterrupt, click.Abort):
+        return _stopped(path, as_json=as_json)
+    except Exception as error:  # noqa: BLE001 - the one place where every failure ends
+        if reader_left(error):
+            silence_stdout()
+            return 0
+        return _report(_explained(error, name, arguments), path, as_json=as_json)
+    failure = settle_out()
+    return _report(failure, path, as_json=as_json) if failure else code
+
+
+def _called(group: click.Group, name: str, arguments: list[str]) -> int:
+    """Call the command. Not by `main`, which ends the program when a reader leaves."""
+    if os.environ.get(f"_{name}_COMPLETE".upper()):
+        group.main(arguments, prog_name=name, standalone_mode=False)  # answers the shell, and exits
+    try:
+        with group.make_context(name, list(arguments)) as context:
+            result = group.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("Stopped.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        _silence_stdout()
-        return 0
-    except Exception as error:  # noqa: BLE001 - the one place where every failure ends
-        return _report(_explained(error, name, arguments), name, as_json="--json" in arguments)
     return result if isinstance(result, int) else 0
+
+
+def _command_path(group: click.Group, name: str, arguments: list[str]) -> str:
+    """The command as an answer of its own would name it."""
+    first = arguments[0] if arguments else ""
+    known = isinstance(group, LazyGroup) and first in group.entries
+    return f"{name} {first}" if known else name
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _is_server(name: str, arguments: list[str]) -> bool:
+    return name in FACES and arguments[:1] == [FACES[name].serve_command]
 
 
 def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
@@ -128,6 +183,8 @@ def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
         return _as_usage_error(error)
     if isinstance(error, click.ClickException):
         return ClewError(error.format_message())
+    if isinstance(error, OSError) and not isinstance(error, ValueError):
+        return _as_refusal(error)
     return _as_bug(error, name, arguments)
 
 
@@ -136,26 +193,85 @@ def _as_usage_error(error: click.UsageError) -> UsageError:
     return UsageError(error.format_message(), f"See: {where} --help" if where else None)
 
 
-def _report(error: ClewError, name: str, *, as_json: bool) -> int:
+def _as_refusal(error: OSError) -> ClewError:
+    """What the system refused: a file, a directory, a full disk."""
+    if isinstance(error, FileNotFoundError) and not error.filename and not _is_somewhere():
+        return NotFound("The working directory is gone", "Change to one that exists.")
+    if _is_from_printing(error):
+        silence_stdout()
+        return OutputFailed(f"The output cannot be written: {os_reason(error)}")
+    if _is_about_home(error.filename):
+        hint = "Clew keeps its files there: `clew doctor` tells what is wrong with it."
+        return Unavailable(os_reason(error), hint)
+    return Unavailable(os_reason(error), _NEXT_STEPS.get(error.errno or 0))
+
+
+def _is_from_printing(error: OSError) -> bool:
+    """Whether click could not print; help and versions are printed by it."""
+    codes = [frame.f_code for frame, _ in walk_tb(error.__traceback__)]
+    return bool(codes) and codes[-1] is click.echo.__code__
+
+
+def _is_somewhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_about_home(name: object) -> bool:
+    """Whether a file is Clew's directory, in it, or above it."""
+    from clew.kit.project import clew_home
+
+    try:
+        home, place = clew_home().absolute(), Path(str(name)).absolute()
+    except (ClewError, OSError):
+        return False
+    return bool(name) and (place.is_relative_to(home) or home.is_relative_to(place))
+
+
+def _stopped(command_path: str, *, as_json: bool) -> int:
+    stopped = Cancelled("Stopped.")
+    stopped.exit_code = 130
     if as_json:
-        print(json.dumps(error_envelope(name, error), ensure_ascii=False, indent=2))
-    else:
-        print(f"{name}: {error.full_text()}", file=sys.stderr)
+        return _report(stopped, command_path, as_json=True)
+    say("\nStopped.")
+    return stopped.exit_code
+
+
+def _report(error: ClewError, command_path: str, *, as_json: bool) -> int:
+    if as_json and not isinstance(error, OutputFailed):
+        try:
+            write_out(json_text(error_envelope(command_path, error)))
+        except OutputFailed as failure:
+            say(f"{command_path}: {failure.full_text()}")
+        else:
+            return error.exit_code
+    say(f"{command_path.split(maxsplit=1)[0]}: {error.full_text()}")
     return error.exit_code
 
 
 def _as_bug(error: Exception, name: str, arguments: list[str]) -> ClewError:
-    from clew.cli.crash import write_report
-
     bug = ClewError(
         f"This is a bug in Clew, not a mistake of yours ({error.__class__.__name__}).",
-        f"The report is in {write_report(error, name, arguments)}: please paste it into an issue.",
+        _kept_report(error, name, arguments),
     )
     bug.code, bug.exit_code = "bug", 3
     return bug
 
 
-def _silence_stdout() -> None:
-    import os
+def _kept_report(error: Exception, name: str, arguments: list[str]) -> str:
+    """Where the report is: in a file, or on standard error where none can be written."""
+    from clew.cli.crash import report_text, write_report
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        path = shown_path(write_report(error, name, arguments))
+    except Exception as trouble:  # noqa: BLE001 - the first error must not be lost to a second one
+        reason = os_reason(trouble) if isinstance(trouble, OSError) else str(trouble)
+        say(report_text(error, name, arguments))
+        return (
+            f"The report could not be written ({reason}). It is on standard error: please paste "
+            "it into an issue."
+        )
+    return f"The report is in {path}: please paste it into an issue."

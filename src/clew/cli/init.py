@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,12 +21,12 @@ from clew.hosts.instructions import (
     write_block,
     write_skill,
 )
-from clew.hosts.ledger import read_ledger
+from clew.hosts.ledger import identity
 from clew.hosts.model import SCOPES
 from clew.hosts.places import checkout_root_or_none, look_around, short
 from clew.hosts.register import Report, Target, make_target, register
 from clew.hosts.table import HOSTS, find_host
-from clew.hosts.undo import chosen_records, undo
+from clew.hosts.undo import left_over, undo, undoable
 from clew.kit.errors import Cancelled, ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from clew.hosts.places import Presence
 
 _SHOWN = {"already": "unchanged", "edited": "kept"}
+_FRESH = ("written", "updated", "replaced")
 _COLUMNS = ("what", "where", "status", "remark")
 
 
@@ -45,6 +47,7 @@ class _Plan:
     targets: list[Target]
     agents_md: bool
     skill: bool
+    named_project: str | None = None
 
     @property
     def skills(self) -> list[Path]:
@@ -105,7 +108,7 @@ def init(  # noqa: PLR0913 - one parameter per option
     """Set Clew up for this project and your agent hosts.
 
     On a terminal it asks what it needs to know. Elsewhere the options decide: name hosts with
-    --host, or take every host found here with --yes. `clew uninit` undoes all of it.
+    --host, or take every host found here with --yes. It ends with the command that undoes it.
     """
     root = checkout_root_or_none(project)
     asks = is_interactive() and not yes
@@ -114,7 +117,7 @@ def init(  # noqa: PLR0913 - one parameter per option
     agents_md = _choose(agents_md, "Add a short block about Clew to AGENTS.md?", root, asks, yes)
     skill = _choose(skill, "Add a skill that tells agents how to use Clew?", root, asks, yes)
     targets = [_target(name, scope, face, root) for name in names]
-    plan = _Plan(root, targets, agents_md, skill)
+    plan = _Plan(root, targets, agents_md, skill, project)
     _refuse_empty(plan, around)
     if (plan.agents_md or plan.skill) and root is None:
         raise _no_project()
@@ -221,10 +224,10 @@ def _refuse_empty(plan: _Plan, around: list[Presence]) -> None:
     found = [presence.host for presence in around if presence.sign]
     lines = [f"  clew init --host {host.key}   ({host.title})" for host in found]
     listed = "\n".join(["Found here:", *lines]) if found else "No host was found here."
-    raise UsageError(
-        f"Nothing was chosen, so nothing was changed.\n{listed}",
-        "Name hosts with --host, or take all that were found with --yes.",
-    )
+    hint = "Name hosts with --host, or take all that were found with --yes."
+    if not found:
+        hint = f"Name one with --host: {', '.join(HOSTS)}."
+    raise UsageError(f"Nothing was chosen, so nothing was changed.\n{listed}", hint)
 
 
 def _carried_out(plan: _Plan, *, dry_run: bool, force: bool) -> Outcome:
@@ -232,13 +235,16 @@ def _carried_out(plan: _Plan, *, dry_run: bool, force: bool) -> Outcome:
     written = [_file(plan, path, dry_run=dry_run, force=force) for path in _files(plan)]
     note = claude_file_note(plan.project) if plan.agents_md and plan.project else None
     failed = [item for item in registered + written if item["status"] == "failed"]
-    data = {"dry_run": dry_run, "hosts": registered, "files": written, "note": note}
+    undos = [] if dry_run else _undo_commands(plan, registered, written)
+    data = {"dry_run": dry_run, "hosts": registered, "files": written, "note": note, "undo": undos}
     parts: list[str | Table] = [_table(plan, registered, written, dry_run=dry_run)]
-    parts += [f"Note: {remark}" for item in registered for remark in item["notes"]]
+    remarks = dict.fromkeys(remark for item in registered for remark in item["notes"])
+    parts += [f"Note: {remark}" for remark in remarks]
     parts += [f"Failed: {item['problem']}" for item in failed]
     if note:
         parts.append(f"Note: {note}")
-    steps = _next_steps(registered, dry_run=dry_run)
+    steps = ["Nothing was changed."] if dry_run else _next_steps(plan, registered)
+    steps += [f"Undo: {line}" for line in undos]
     return Outcome(data, (*parts, *steps), int(bool(failed)))
 
 
@@ -281,21 +287,51 @@ def _table(
 
 def _word(item: dict[str, Any], *, dry_run: bool) -> str:
     status = str(item["status"])
-    if dry_run and status in ("written", "updated", "replaced", "removed"):
+    if dry_run and status in (*_FRESH, "removed"):
         return f"would be {status}"
     return _SHOWN.get(status, status)
 
 
 def _server(item: dict[str, Any]) -> str:
     server = item.get("server")
-    return f"answers with {server['tools']} tools" if server else ""
+    if not server:
+        return ""
+    count = server["tools"]
+    return f"answers with {count} {'tool' if count == 1 else 'tools'}"
 
 
-def _next_steps(hosts: list[dict[str, Any]], *, dry_run: bool) -> list[str]:
-    if dry_run:
-        return ["Nothing was changed."]
-    fresh = [item["host"] for item in hosts if item["status"] not in ("already", "failed")]
-    return [f"Next: {HOSTS[key].next_step}" for key in fresh] + ["Undo: clew uninit"]
+def _next_steps(plan: _Plan, hosts: list[dict[str, Any]]) -> list[str]:
+    fresh = [
+        target
+        for target, item in zip(plan.targets, hosts, strict=True)
+        if item["status"] not in ("already", "failed")
+    ]
+    return [f"Next: {target.host.next_for(target.scope)}" for target in fresh]
+
+
+def _undo_commands(
+    plan: _Plan, hosts: list[dict[str, Any]], files: list[dict[str, Any]]
+) -> list[str]:
+    """The commands that take back what was written just now, and if possible nothing else."""
+    entries = {
+        (identity(target.path), target.face.name): target
+        for target, item in zip(plan.targets, hosts, strict=True)
+        if item["status"] in _FRESH
+    }
+    texts = {
+        (identity(Path(item["path"])), item["kind"]) for item in files if item["status"] in _FRESH
+    }
+    fresh, known = entries.keys() | texts, undoable(plan.project)
+    if not fresh:
+        return []
+    named = f" --project {quote(plan.named_project)}" if plan.named_project else ""
+    whole = [f"clew uninit{named}"] if texts or fresh == known else []
+    single = [
+        f"{target.setup_line(plan.named_project)} --remove"
+        for key, target in entries.items()
+        if not whole or key not in known
+    ]
+    return whole + single
 
 
 @command()
@@ -303,8 +339,9 @@ def _next_steps(hosts: list[dict[str, Any]], *, dry_run: bool) -> list[str]:
 @click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
 def uninit(*, everything: bool, project: str | None, dry_run: bool) -> Outcome:
-    """Undo what init and setup wrote for this project, or with --all everywhere.
+    """Undo what init and setup wrote from this project, or with --all everywhere.
 
+    This includes entries in your own files, unless they were set up from elsewhere too.
     A file that is as Clew left it gets its original bytes back. From a file that was changed
     since, only Clew's own entry or block is taken out.
     """
@@ -313,8 +350,10 @@ def uninit(*, everything: bool, project: str | None, dry_run: bool) -> Outcome:
         raise _no_project_to_undo()
     actions = undo(root, everything=everything, dry_run=dry_run)
     failed = any(action["status"] == "failed" for action in actions)
-    parts = [*_undone_parts(actions, dry_run=dry_run), *_rest(everything=everything)]
-    return Outcome({"dry_run": dry_run, "actions": actions}, tuple(parts), int(failed))
+    left = [] if everything else left_over(actions)
+    parts = [*_undone_parts(actions, dry_run=dry_run), *map(_left_line, left)]
+    data = {"dry_run": dry_run, "actions": actions, "left": left}
+    return Outcome(data, tuple(parts), int(failed))
 
 
 def _no_project_to_undo() -> NotFound:
@@ -341,15 +380,15 @@ def _undone_parts(actions: list[dict[str, Any]], *, dry_run: bool) -> list[str |
 
 def _what(action: dict[str, Any]) -> str:
     if action["kind"] == "host":
-        return f"{action['part']} in {HOSTS[action['host']].title}"
+        return _entry(action)
     return "Skill" if action["kind"] == "skill" else AGENTS_FILE
 
 
-def _rest(*, everything: bool) -> list[str]:
-    """A word about registrations outside of this project, which stay."""
-    ledger = read_ledger()
-    own = [record for record in chosen_records(ledger, None, everything=True) if not record.project]
-    if everything or not own:
-        return []
-    files = ", ".join(short(Path(record.path)) for record in own)
-    return [f"Your own registrations stay: {files}. `clew uninit --all` undoes them too."]
+def _entry(item: dict[str, Any]) -> str:
+    return f"{item['part']} in {HOSTS[item['host']].title}"
+
+
+def _left_line(entry: dict[str, Any]) -> str:
+    """A word about an entry for all projects that stays."""
+    where = short(Path(entry["path"]))
+    return f"Stays, for all your projects: {_entry(entry)} ({where}). Undo: {entry['undo']}"

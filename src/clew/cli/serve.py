@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 
 def _serve_command(face: Face) -> click.Command:
-    def serve(**given: str | bool | None) -> int:
-        options = {
-            key: "1" if value is True else str(value) for key, value in given.items() if value
-        }
+    def serve(**given: str | bool | tuple[str, ...] | None) -> int:
+        options = {key: _as_text(value) for key, value in given.items() if value}
         if "http" not in options:
             for key in HTTP_ONLY:
                 if key in options:
@@ -43,11 +41,18 @@ def _serve_command(face: Face) -> click.Command:
                 [option.flag],
                 is_flag=not option.takes,
                 metavar=option.takes or None,
+                multiple=option.is_list,
                 default=None,
                 help=option.help + note,
             )
         )
     return command
+
+
+def _as_text(value: str | bool | tuple[str, ...] | None) -> str:  # noqa: FBT001 - as click gives it
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "1" if value is True else str(value)
 
 
 clew_serve = _serve_command(FACES["clew"])

@@ -9,7 +9,7 @@ import click
 from clew.catalog.faces import FACES
 from clew.cli.frame import command
 from clew.hosts.model import SCOPES
-from clew.hosts.places import checkout_root, short
+from clew.hosts.places import checkout_root, checkout_root_or_none, short
 from clew.hosts.register import check, make_target, register, snippet, unregister
 from clew.hosts.table import HOSTS, find_host
 from clew.kit.errors import UsageError
@@ -79,17 +79,17 @@ def setup(  # noqa: PLR0913 - one parameter per option
     if only_print:
         return _printed(target)
     if only_check:
-        return _checked(check(target))
+        return _checked(check(target), project)
     if remove:
         return _removed(unregister(target, force=force, dry_run=dry_run), dry_run=dry_run)
-    return _registered(register(target, force=force, dry_run=dry_run), dry_run=dry_run)
+    return _registered(register(target, force=force, dry_run=dry_run), project, dry_run=dry_run)
 
 
 def choose_target(host_key: str, scope: Scope | None, face: str, project: str | None) -> Target:
     """The target that these words of the command line name."""
     host = find_host(host_key)
     needs_project = (scope or host.default_scope) == "project" and host.project_files
-    root = checkout_root(project) if needs_project else None
+    root = checkout_root(project) if needs_project else checkout_root_or_none(project)
     return make_target(host, scope, FACES[face], root)
 
 
@@ -99,13 +99,15 @@ def _headline(report: Report, sentences: dict[str, str]) -> str:
     return f"{target.host.title}: {what}.\nFile: {short(target.path)} ({target.scope} scope)"
 
 
-def _registered(report: Report, *, dry_run: bool) -> Outcome:
+def _registered(report: Report, project: str | None, *, dry_run: bool) -> Outcome:
     parts = [_headline(report, _WRITTEN), *_server_lines(report)]
     if dry_run:
         parts = [_would(report)]
     parts += [f"Note: {note}" for note in report.notes]
     if not dry_run and report.status != "already":
-        parts += [f"Next: {report.target.host.next_step}", f"Undo: {_again(report)} --remove"]
+        target = report.target
+        parts.append(f"Next: {target.host.next_for(target.scope)}")
+        parts.append(f"Undo: {target.setup_line(project)} --remove")
     return Outcome({**report.data(), "dry_run": dry_run}, tuple(parts))
 
 
@@ -129,22 +131,13 @@ def _server_lines(report: Report) -> list[str]:
     return lines
 
 
-def _again(report: Report) -> str:
-    """The command line that names the same target."""
-    target = report.target
-    words = ["clew", "setup", target.host.key]
-    if target.scope != target.host.default_scope:
-        words += ["--scope", target.scope]
-    if target.face.name != "clew":
-        words += ["--face", target.face.name]
-    return " ".join(words)
-
-
-def _checked(report: Report) -> Outcome:
+def _checked(report: Report, project: str | None) -> Outcome:
     is_ok = report.status == "ok"
     parts = [_headline(report, _CHECKED), *_server_lines(report)]
+    parts += [f"Note: {note}" for note in report.notes]
     if not is_ok:
-        parts.append(f"Repair: {_again(report)}{' --force' * (report.status == 'different')}")
+        again = report.target.setup_line(project)
+        parts.append(f"Repair: {again}{' --force' * (report.status == 'different')}")
     return Outcome(report.data(), tuple(parts), 0 if is_ok else 1)
 
 

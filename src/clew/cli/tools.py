@@ -18,16 +18,23 @@ if TYPE_CHECKING:
 
 @command()
 @click.option("--face", type=click.Choice(list(FACES)), default="clew", help="Whose server.")
-@click.option("--toolsets", metavar="LIST", help="Groups of tools, or all.")
+@click.option("--toolsets", multiple=True, metavar="LIST", help="Groups of tools, or all.")
+@click.option("--tools", "names", multiple=True, metavar="LIST", help="Exactly these tools.")
+@click.option("--exclude-tools", multiple=True, metavar="LIST", help="All but these tools.")
+@click.option("--extended", is_flag=True, help="Clew's own tools beside the face's.")
 @click.option("--read-only", is_flag=True, help="Only tools that read.")
 @click.option("--all", "everything", is_flag=True, help="Every declared tool, built or not.")
-def tools(face: str, toolsets: str | None, *, read_only: bool, everything: bool) -> Outcome:
+def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> Outcome:
     """List the tools that a server would offer."""
-    options = {"toolsets": toolsets or ("all" if everything else "")}
-    if read_only:
-        options["read_only"] = "1"
-    known = TOOLS if everything else None
-    offered = select_tools(FACES[face], {k: v for k, v in options.items() if v}, known)
+    chosen["tools"] = chosen.pop("names")
+    if everything and not (chosen["toolsets"] or chosen["tools"]):
+        chosen["toolsets"] = ("all",)
+    options = {
+        key: ",".join(value) if isinstance(value, tuple) else "1"
+        for key, value in chosen.items()
+        if value
+    }
+    offered = select_tools(FACES[face], options, TOOLS if everything else None)
     rows = [_row(name, tool) for name, tool in offered.items()]
     tokens = sum(shown_tokens(name, tool) for name, tool in offered.items())
     table = Table(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.doctor.model import Check, Subject
+from clew.doctor.model import Check, Subject, shell_path
 from clew.kit.errors import ClewError
+from clew.kit.shown import os_reason, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +42,9 @@ def run_repairs(checks: list[Check], subject: Subject) -> list[str]:
             try:
                 done.append(str(_load(check.repair)(subject)))
             except (OSError, ClewError) as error:
-                done.append(f"Not repaired: {check.name}: {error}")
-    return done
+                reason = os_reason(error) if isinstance(error, OSError) else error.message
+                done.append(f"Not repaired: {check.name}: {reason}")
+    return list(map(shown_text, done))
 
 
 def healthy(checks: list[Check]) -> bool:
@@ -52,16 +56,34 @@ def _run(path: str, subject: Subject) -> list[Check]:
     try:
         found = _load(path)(subject)
     except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
-        return [_broken(path, error)]
-    return found if isinstance(found, list) else [found]
+        found = _broken(path, error)
+    return list(map(_sayable, found if isinstance(found, list) else [found]))
 
 
 def _broken(path: str, error: Exception) -> Check:
-    hint = error.hint if isinstance(error, ClewError) else None
-    reason = str(error) or error.__class__.__name__
-    if not isinstance(error, ClewError):
-        reason = f"{error.__class__.__name__}: {error}".rstrip(": ")
-    return Check(path.rpartition(":")[2], "fail", f"The check broke: {reason}", detail=hint or "")
+    name = path.rpartition(":")[2]
+    if isinstance(error, ClewError):
+        return Check(name, "fail", f"Not checked: {error.message}", detail=error.hint or "")
+    if isinstance(error, OSError):
+        return Check(name, "fail", f"Not checked: {os_reason(error)}", fix=_look_at(error.filename))
+    reason = f"{error.__class__.__name__}: {error}".rstrip(": ")
+    return Check(name, "fail", f"The check broke: {reason}")
+
+
+def _look_at(name: object) -> str | None:
+    """The command that shows who may use a file."""
+    return f"ls -ld {shell_path(Path(name))}" if isinstance(name, str) and name else None
+
+
+def _sayable(check: Check) -> Check:
+    """The check with every text as UTF-8 can say it, wherever a name came from."""
+    return replace(
+        check,
+        name=shown_text(check.name),
+        summary=shown_text(check.summary),
+        detail=shown_text(check.detail),
+        fix=shown_text(check.fix) if check.fix else check.fix,
+    )
 
 
 def _load(path: str) -> Callable[[Subject], Any]:

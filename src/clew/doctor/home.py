@@ -6,10 +6,11 @@ import os
 import re
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from clew.doctor.model import Check, Subject, shell_path, show_path
-from clew.kit.errors import Conflict
+from clew.kit.errors import Conflict, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.project import clew_home
 
@@ -21,7 +22,14 @@ _OWN_PLACE = "export CLEW_HOME=~/.clew"
 
 def home(_subject: Subject) -> Check:
     """Whether Clew's directory can be used, by its owner alone."""
-    place = clew_home()
+    try:
+        place = clew_home()
+    except Unavailable as error:
+        return Check("home", "fail", error.message, fix=_OWN_PLACE)
+    return _state(place)
+
+
+def _state(place: Path) -> Check:
     shown = show_path(place)
     if not place.exists():
         return _missing_home(place, shown)
@@ -102,7 +110,10 @@ def _is_shared(place: Path) -> bool:
     """Whether closing this directory would shut out more than Clew."""
     real = place.resolve()
     sticky = bool(real.stat().st_mode & stat.S_ISVTX)
-    return sticky or real == Path.home().resolve() or real in Path.home().resolve().parents
+    try:
+        return sticky or Path.home().resolve().is_relative_to(real)
+    except RuntimeError:  # nobody knows where home is
+        return sticky
 
 
 def is_writable(place: Path) -> bool:
@@ -115,16 +126,24 @@ def is_writable(place: Path) -> bool:
 
 
 def _open_secrets() -> list[Path]:
-    place = clew_home()
-    candidates = [
+    candidates = _own_secrets()
+    named = os.environ.get("CLEW_TOKEN_FILE")
+    if named:
+        with suppress(RuntimeError):  # the home of a user who is not known here
+            candidates.append(Path(named).expanduser())
+    return sorted({path for path in candidates if path.is_file() and path.stat().st_mode & OTHERS})
+
+
+def _own_secrets() -> list[Path]:
+    try:
+        place = clew_home()
+    except Unavailable:  # another check tells it
+        return []
+    return [
         path
         for path in _files(place)
         if _sounds_secret(path.relative_to(place)) and not path.is_symlink()
     ]
-    named = os.environ.get("CLEW_TOKEN_FILE")
-    if named:
-        candidates.append(Path(named).expanduser())
-    return sorted({path for path in candidates if path.is_file() and path.stat().st_mode & OTHERS})
 
 
 def _sounds_secret(path: Path) -> bool:

@@ -14,6 +14,7 @@ from clew.doctor.install import is_this_installation
 from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.formats import ConfigText
+from clew.hosts.ledger import read_ledger
 from clew.hosts.managed import read_bytes
 from clew.hosts.model import Host, ServerWords
 from clew.hosts.places import checkout_root_or_none, config_path, look_around
@@ -54,15 +55,24 @@ class _Entry:
 
 
 def hosts(subject: Subject) -> list[Check]:
-    """Every host on this machine, with what is registered there."""
+    """Every host on this machine, with what is registered there.
+
+    A host that Clew is registered with counts, even if the host itself is not found.
+    """
     project = _project(subject)
-    present = [found.host for found in look_around(project) if found.sign]
-    if not present:
-        return [Check("hosts", "ok", "No agent host found on this machine")]
+    recorded = _recorded(project)
+    present: list[Host] = []
     entries: dict[str, list[_Entry]] = {}
     troubles: list[Check] = []
-    for host in present:
-        entries[host.key] = _entries(host, project, troubles)
+    for found in look_around(project):
+        host, trouble = found.host, list[Check]()
+        own = _entries(host, project, trouble)
+        if found.sign or host.key in recorded or any(entry.is_ours for entry in own):
+            present.append(host)
+            entries[host.key] = own
+            troubles += trouble
+    if not present:
+        return [Check("hosts", "ok", "No agent host found on this machine")]
     everything = [entry for found in entries.values() for entry in found]
     with ThreadPoolExecutor(max_workers=8) as pool:
         checked = list(pool.map(lambda entry: _check(entry, subject), everything))
@@ -80,6 +90,15 @@ def _project(subject: Subject) -> Path | None:
         return checkout_root_or_none(subject.project or subject.settings.get("project"))
     except ClewError:
         return None
+
+
+def _recorded(project: Path | None) -> set[str | None]:
+    """The hosts into whose files, here or in the user's own, Clew wrote."""
+    try:
+        records = read_ledger().records.values()
+    except (ClewError, OSError):
+        return set()
+    return {record.host for record in records if record.project in (None, str(project))}
 
 
 def _entries(host: Host, project: Path | None, troubles: list[Check]) -> list[_Entry]:

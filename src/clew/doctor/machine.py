@@ -112,9 +112,7 @@ def _works(script: str) -> bool:
 
 def _write_ahead_log_works() -> bool:
     # The databases live in Clew's home, and network file systems have no shared memory for WAL.
-    home = clew_home()
-    place = home if home.is_dir() and is_writable(home) else None
-    with tempfile.TemporaryDirectory(dir=place, prefix=".doctor-") as directory:
+    with tempfile.TemporaryDirectory(dir=_probe_place(), prefix=".doctor-") as directory:
         connection = sqlite3.connect(Path(directory) / "probe.sqlite3")
         try:
             mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
@@ -124,6 +122,14 @@ def _write_ahead_log_works() -> bool:
         finally:
             connection.close()
     return bool(mode == "wal")
+
+
+def _probe_place() -> Path | None:
+    try:
+        home = clew_home()
+    except Unavailable:  # another check tells it
+        return None
+    return home if home.is_dir() and is_writable(home) else None
 
 
 def _git_setting(where: Path, key: str, *variables: str) -> str:

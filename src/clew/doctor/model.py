@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from clew.kit.shown import shown_path
+
 Status = Literal["ok", "warn", "fail"]
 
 
@@ -49,15 +51,27 @@ class Subject:
 
 def show_path(path: Path) -> str:
     """The path for people, with `~` for the home directory."""
-    home = Path.home()
-    return (
-        f"~/{path.relative_to(home)}" if path != home and path.is_relative_to(home) else str(path)
-    )
+    inside = _below_home(path)
+    return shown_path(path) if inside is None else f"~/{shown_path(inside)}"
 
 
 def shell_path(path: Path) -> str:
     """The path for a shell, safe to paste."""
-    home = Path.home()
-    if path != home and path.is_relative_to(home):
-        return f"~/{shlex.quote(str(path.relative_to(home)))}"
-    return shlex.quote(str(path))
+    inside = _below_home(path)
+    return _quoted(str(path)) if inside is None else f"~/{_quoted(str(inside))}"
+
+
+def _below_home(path: Path) -> Path | None:
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME, and a user without an entry
+        return None
+    return path.relative_to(home) if path != home and path.is_relative_to(home) else None
+
+
+def _quoted(text: str) -> str:
+    r"""The word as a shell reads it; bytes that are not UTF-8 take the form $'\xff'."""
+    if shown_path(text) == text:
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{shown_path(escaped)}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clew.doctor.model import Check, Subject, shell_path, show_path
-from clew.kit.errors import NotFound
+from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, run_git
 from clew.kit.project import find_project
 
@@ -14,7 +14,7 @@ def project(subject: Subject) -> list[Check]:
     """What state the project is in."""
     try:
         root = find_project(subject.project, subject.settings)
-    except NotFound as error:
+    except (Invalid, NotFound) as error:
         return [_not_found(error, named=bool(subject.project or subject.settings.get("project")))]
     found = Check("project", "ok", show_path(root))
     repository = _repository(root)
@@ -23,7 +23,7 @@ def project(subject: Subject) -> list[Check]:
     return [found, repository, *_shallow(root)]
 
 
-def _not_found(error: NotFound, *, named: bool) -> Check:
+def _not_found(error: Invalid | NotFound, *, named: bool) -> Check:
     if named:
         return Check("project", "fail", error.message, fix="clew doctor --project DIR")
     summary = "No project in this directory or above it"

@@ -9,6 +9,7 @@ from clew.kit.answer import Answer
 from clew.kit.errors import ClewError
 from clew.kit.git import run_git
 from clew.kit.project import find_project
+from clew.kit.shown import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,18 +43,17 @@ def _describe_project(
         root = find_project(named, settings)
     except ClewError as error:
         return None, f"Project: none. {error.message}."
-    except OSError as error:  # the working directory is gone
-        return None, f"Project: none. {error.strerror}."
     branch = _ask_git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
     head = _ask_git(root, "rev-parse", "--quiet", "--verify", "--short", "HEAD")
-    note = f"Project: {root} ({_position(branch, head)})"
-    return {"root": str(root), "branch": branch, "head": head}, note
+    shown = shown_path(root)
+    note = f"Project: {shown} ({_position(branch, head)})"
+    return {"root": shown, "branch": branch, "head": head}, note
 
 
 def _ask_git(root: Path, *words: str) -> str | None:
     try:
         return run_git(*words, cwd=root).decode("utf-8", "replace").strip() or None
-    except ClewError:
+    except (ClewError, OSError):
         return None
 
 

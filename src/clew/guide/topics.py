@@ -6,6 +6,7 @@ from pathlib import Path
 
 from clew.guide.model import QUESTIONS, Room, RoomTool
 from clew.kit.errors import NotFound
+from clew.kit.shown import clipped, shown_text
 
 FIRST_TOPIC = "overview"
 _DIRECTORY = Path(__file__).with_name("topics")
@@ -58,7 +59,7 @@ def _unknown_topic(name: str) -> NotFound:
     names = topic_names()
     close = get_close_matches(name.lower(), names, n=3)
     hint = f"Did you mean {' or '.join(close)}?" if close else f"Topics: {', '.join(names)}."
-    return NotFound(f"No such topic: {name}", hint)
+    return NotFound(f"No such topic: {clipped(shown_text(name))}", hint)
 
 
 def _tools_table() -> str:

@@ -28,7 +28,8 @@ class Record:
     """One file that Clew changed or made.
 
     `parts` names what is ours in it (an entry per face, the managed block, the whole file) with
-    the trace that removing it needs. `unbroken` means every change since the original was ours,
+    the trace that removing it needs, and for a user's own file under `from` the projects whose
+    runs asked for it ("" for a run outside of any). `unbroken` means every change since the original was ours,
     so the original may be put back whole while the file still is as we wrote it.
     """
 
@@ -48,6 +49,14 @@ class Record:
     def changed(self, **values: Any) -> Record:
         """The record with other values in some fields."""
         return replace(self, **values)
+
+    def origins(self, part: str) -> list[str]:
+        """From which projects this part of a user's own file was asked for."""
+        return list(self.parts.get(part, {}).get("from", ()))
+
+    def with_origins(self, part: str, origins: list[str]) -> Record:
+        """The record with other origins of one part."""
+        return self.changed(parts={**self.parts, part: {**self.parts[part], "from": origins}})
 
 
 class Ledger:

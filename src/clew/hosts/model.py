@@ -73,6 +73,8 @@ class Host:
     Paths are templates: `{project}`, `{home}`, `{xdg}` (XDG_CONFIG_HOME or ~/.config), `{apps}`
     (where this system keeps applications' settings), `{own}` (the directory that `own_variable`
     names, or else `own_default`). Of several files the first that exists counts, else the first.
+    `after` is what a person does once Clew is registered; `after_in_project` stands in for it
+    where the project scope asks for something else.
     """
 
     key: str
@@ -84,14 +86,24 @@ class Host:
     format: Format
     default_scope: Scope
     add_command: str
-    next_step: str
+    after: str
     programs: tuple[str, ...]
     marks: tuple[str, ...]
     gui: bool = False
     own_variable: str = ""
     own_default: str = "{home}"
+    after_in_project: str = ""
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes this host knows."""
         return tuple(scope for scope in SCOPES if scope == "user" or self.project_files)
+
+    def next_for(self, scope: Scope) -> str:
+        """What a person does after registering in this scope."""
+        return (self.after_in_project if scope == "project" else "") or self.after
+
+    @property
+    def next_step(self) -> str:
+        """What a person does after registering in the host's own default scope."""
+        return self.next_for(self.default_scope)

@@ -68,6 +68,22 @@ class Target:
         project = self.project if self.scope == "project" else None
         return Owner("host", project, self.host.key, self.scope)
 
+    @property
+    def origin(self) -> str:
+        """The project from which this is run, or "" outside of any."""
+        return str(self.project) if self.project else ""
+
+    def setup_line(self, named_project: str | None = None) -> str:
+        """The command line that names this target."""
+        words = ["clew", "setup", self.host.key]
+        if self.scope != self.host.default_scope:
+            words += ["--scope", self.scope]
+        if self.face.name != "clew":
+            words += ["--face", self.face.name]
+        if named_project and self.scope == "project":
+            words += ["--project", named_project]
+        return shlex.join(words)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -129,11 +145,24 @@ def register(target: Target, *, force: bool = False, dry_run: bool = False) -> R
             return report
         take_out = _write(ledger, target, config, change, before)
         try:
-            return replace(report, greeting=_greet(target))
+            greeting = _greet(target)
         except HandshakeFailed as error:
-            if force:
-                return replace(report, problem=error.message)
-            raise _refused(error, take_out()) from error
+            if not force:
+                raise _refused(error, take_out()) from error
+            report = replace(report, problem=error.message)
+        else:
+            notes = (*report.notes, *_tool_notes(target, greeting))
+            report = replace(report, greeting=greeting, notes=notes)
+        _add_origin(ledger, target)
+        return report
+
+
+def _add_origin(ledger: Ledger, target: Target) -> None:
+    """Remember that this project, too, asked for our entry in the user's own file."""
+    record = ledger.get(target.path)
+    origins = record.origins(target.face.name) if record else []
+    if record and origins and target.origin not in origins:
+        ledger.put(record.with_origins(target.face.name, [*origins, target.origin]))
 
 
 def _write(
@@ -143,8 +172,11 @@ def _write(
     if change.text is None:
         return lambda: "The entry was left as it is"
     after = config.to_bytes(change.text)
+    trace = change.trace
+    if target.scope == "user" and not trace.get("was_ours"):
+        trace = {**trace, "from": [target.origin]}
     known = write_part(
-        ledger, target.path, target.owner, target.face.name, change.trace,
+        ledger, target.path, target.owner, target.face.name, trace,
         before=before, after=after,
     )  # fmt: skip
 
@@ -252,6 +284,13 @@ def _notes(target: Target, words: ServerWords) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _tool_notes(target: Target, greeting: Greeting) -> tuple[str, ...]:
+    if greeting.tools:
+        return ()
+    name = target.face.name
+    return (f"{name} offers no tools yet; `clew tools --face {name} --all` lists what is planned.",)
+
+
 def check(target: Target) -> Report:
     """Whether our entry is there, is right, and starts a server that answers.
 
@@ -280,9 +319,10 @@ def _checked_server(target: Target, words: ServerWords) -> Report:
         greeting = shake_hands(_safe_words(target, words), desktop=target.is_desktop)
     except HandshakeFailed as error:
         return Report(target, "broken", words, problem=error.message)
+    notes = _tool_notes(target, greeting)
     if wanted != words:
-        return Report(target, "different", words, greeting, problem)
-    return Report(target, "ok", words, greeting)
+        return Report(target, "different", words, greeting, problem, notes)
+    return Report(target, "ok", words, greeting, notes=notes)
 
 
 def unregister(target: Target, *, force: bool = False, dry_run: bool = False) -> Report:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from clew.catalog.faces import FACES
 from clew.hosts.instructions import BLOCK, remove_block, remove_skill
-from clew.hosts.ledger import open_ledger
+from clew.hosts.ledger import open_ledger, read_ledger
+from clew.hosts.places import short
 from clew.hosts.register import Report, Target, unregister_in
 from clew.hosts.table import find_host
 from clew.kit.errors import ClewError
@@ -20,21 +21,73 @@ Action = dict[str, Any]
 
 
 def undo(project: Path | None, *, everything: bool = False, dry_run: bool = False) -> list[Action]:
-    """Undo this project's records, or all of them; one action per thing that was ours."""
+    """Undo what belongs to this project, or everything; one action per thing that was ours.
+
+    An entry in a user's own file belongs to the projects from which it was asked for, and goes
+    with the last of them.
+    """
     with open_ledger() as ledger:
-        return [
-            _undo_part(ledger, record, part, dry_run=dry_run)
-            for record in chosen_records(ledger, project, everything=everything)
-            for part in record.parts
-        ]
+        actions = []
+        for record, part in chosen_parts(ledger, project, everything=everything):
+            others = [] if everything else _other_origins(record, part, project)
+            if others:
+                actions.append(_kept(ledger, record, part, others, dry_run=dry_run))
+            else:
+                actions.append(_undo_part(ledger, record, part, dry_run=dry_run))
+        return actions
 
 
-def chosen_records(ledger: Ledger, project: Path | None, *, everything: bool) -> list[Record]:
-    """The records that belong to this project, or all."""
-    records = [ledger.records[path] for path in sorted(ledger.records)]
-    if everything:
-        return records
-    return [record for record in records if project and record.project == str(project)]
+def chosen_parts(
+    ledger: Ledger, project: Path | None, *, everything: bool = False
+) -> list[tuple[Record, str]]:
+    """What belongs to this project, or all there is."""
+    return [
+        (record, part)
+        for _, record in sorted(ledger.records.items())
+        for part in record.parts
+        if everything or _belongs(record, part, project)
+    ]
+
+
+def _belongs(record: Record, part: str, project: Path | None) -> bool:
+    here = str(project)
+    return project is not None and (record.project == here or here in record.origins(part))
+
+
+def _other_origins(record: Record, part: str, project: Path | None) -> list[str]:
+    return [origin for origin in record.origins(part) if origin != str(project)]
+
+
+def undoable(project: Path | None) -> set[tuple[str, str]]:
+    """The path and part of all that `undo` takes back for this project."""
+    return {
+        (record.path, part)
+        for record, part in chosen_parts(read_ledger(), project)
+        if not _other_origins(record, part, project)
+    }
+
+
+def left_over(actions: list[Action]) -> list[Action]:
+    """The entries in the user's own files that these actions leave, and what removes each."""
+    gone = {(action["path"], action["part"]) for action in actions if action["status"] != "kept"}
+    return [
+        {
+            "path": record.path,
+            "host": record.host,
+            "part": part,
+            "undo": f"{_target(record, part).setup_line()} --remove",
+        }
+        for record, part in chosen_parts(read_ledger(), None, everything=True)
+        if record.kind == "host" and not record.project and (record.path, part) not in gone
+    ]
+
+
+def _kept(ledger: Ledger, record: Record, part: str, others: list[str], *, dry_run: bool) -> Action:
+    """Leave an entry to the other places that asked for it."""
+    if not dry_run:
+        ledger.put(ledger.records[record.path].with_origins(part, others))
+    places = [short(Path(origin)) if origin else "outside of a project" for origin in others]
+    return _action(record, part, "kept", f"also set up from {', '.join(places)}")
 
 
 def _undo_part(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> Action:
@@ -42,6 +95,10 @@ def _undo_part(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> A
         status, problem = _undone(ledger, record, part, dry_run=dry_run)
     except ClewError as error:
         status, problem = "failed", error.full_text()
+    return _action(record, part, status, problem)
+
+
+def _action(record: Record, part: str, status: str, problem: str | None) -> Action:
     return {
         "path": record.path,
         "kind": record.kind,
@@ -62,7 +119,10 @@ def _undone(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> tupl
 
 
 def _unregistered(ledger: Ledger, record: Record, face: str, *, dry_run: bool) -> Report:
+    return unregister_in(ledger, _target(record, face), force=False, dry_run=dry_run)
+
+
+def _target(record: Record, face: str) -> Target:
     project = Path(record.project) if record.project else None
     scope: Scope = "project" if record.scope == "project" else "user"
-    target = Target(find_host(str(record.host)), scope, FACES[face], Path(record.path), project)
-    return unregister_in(ledger, target, force=False, dry_run=dry_run)
+    return Target(find_host(str(record.host)), scope, FACES[face], Path(record.path), project)

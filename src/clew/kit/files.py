@@ -19,7 +19,11 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        error.filename = str(target)  # the temporary name would tell nobody anything
+        raise
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(payload)
@@ -27,9 +31,11 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
         Path(temporary).replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             Path(temporary).unlink()
+        if isinstance(error, OSError) and error.errno:
+            error.filename = str(target)
         raise
     _sync_directory(target.parent)
 

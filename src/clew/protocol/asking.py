@@ -90,7 +90,7 @@ def _ask_live(exchange: Exchange, requests: JsonObject) -> None:
         if exchange.request.version < _ELICITATION_MODES_SINCE:
             params.pop("mode", None)
         reply = exchange.connection.ask(
-            exchange.send, request["method"], params, ASK_TIMEOUT_SECONDS
+            exchange.send, request["method"], params, exchange.call, ASK_TIMEOUT_SECONDS
         )
         if exchange.connection.closed:
             raise Unavailable("The client hung up before it answered")

@@ -80,7 +80,8 @@ class Connection:
     def cancel(self, request_id: object) -> None:
         """Cancel a running call; unknown ids are ignored, as the protocol wants."""
         with self._lock:
-            call = self._running.get(request_id) if isinstance(request_id, (str, int)) else None
+            usable = isinstance(request_id, (str, int)) and not isinstance(request_id, bool)
+            call = self._running.get(request_id) if usable else None  # type: ignore[call-overload]
         if call is not None:
             call.cancel()
 
@@ -100,9 +101,12 @@ class Connection:
             idle.acquire()
         return idle.acquire(timeout=-1 if timeout is None else timeout)
 
-    def ask(self, send: Send, method: str, params: JsonObject, timeout: float) -> JsonObject:
-        """Send the peer a request and wait for its result."""
+    def ask(
+        self, send: Send, method: str, params: JsonObject, call: Call, timeout: float
+    ) -> JsonObject:
+        """Send the peer a request and wait for its result, or until the call is cancelled."""
         question = _Question()
+        call.on_cancel(question.settle)
         with self._lock:
             self._asked += 1
             question_id = f"clew-{self._asked}"
@@ -111,6 +115,7 @@ class Connection:
             send({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
             if self.closed or not question.answered.acquire(timeout=timeout):
                 raise PeerGone(f"The client did not answer {method}")
+            call.check()
             if question.reply is None:
                 raise PeerGone(f"The client did not answer {method}")
         finally:
@@ -125,8 +130,10 @@ class Connection:
         """Take the peer's response to a question; others are ignored."""
         question_id = message.get("id")
         with self._lock:
-            question = self._questions.get(question_id) if isinstance(question_id, str) else None
-        if question is not None:
+            question = None
+            if isinstance(question_id, str):
+                question = self._questions.pop(question_id, None)
+        if question is not None:  # an answer that comes twice counts once
             question.reply = message
             question.settle()
 

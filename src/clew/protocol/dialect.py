@@ -9,7 +9,8 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from clew.kit.errors import ClewError, Invalid
-from clew.protocol.errors import RpcError, invalid_params
+from clew.protocol.errors import RpcError, invalid_params, invalid_request
+from clew.protocol.request import error_response
 from clew.protocol.service import UnknownTool
 from clew.protocol.versions import INTERNAL_ERROR
 
@@ -71,7 +72,12 @@ class Batch:
     def run(self, handle: Callable[[object, Send, Callable[[], None]], None]) -> None:
         """Serve every item; the answers follow when the last one is there."""
         for item in self._items:
-            handle(item, self._reply, self._ended)
+            if isinstance(item, list):
+                error = invalid_request("Invalid request: a batch inside a batch")
+                self._reply(error_response(None, error))
+                self._ended()
+            else:
+                handle(item, self._reply, self._ended)
         self._ended()
 
     def _reply(self, message: JsonObject) -> None:

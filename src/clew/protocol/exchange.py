@@ -39,7 +39,9 @@ class ServedCall(Call):
             exchange.interim({"output": message or "", "status": "in_progress"})
             return
         token = exchange.request.meta.get("progressToken")
-        if not isinstance(token, (str, int)) or (self._furthest or -1) >= done:
+        if not isinstance(token, (str, int)) or isinstance(token, bool):
+            return
+        if self._furthest is not None and done <= self._furthest:
             return
         self._furthest = done
         params: JsonObject = {"progressToken": token, "progress": done}

@@ -7,8 +7,10 @@ It knows nothing of transports (they hand it messages and a way back) and nothin
 from __future__ import annotations
 
 import sys
+from _thread import allocate_lock
 
 from clew.kit import jsontext
+from clew.kit.errors import ClewError
 from clew.protocol import dialect, methods
 from clew.protocol.errors import RpcError, invalid_request, method_not_found
 from clew.protocol.exchange import Exchange
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     Runner = Callable[[Callable[[], None]], bool]
 
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
 class Kernel:
     """Serves one service to any number of connections."""
 
@@ -42,6 +47,9 @@ class Kernel:
     ) -> None:
         self.service = service
         self.workers = Workers()
+        # Lists, tasks and streams never wait for the slow calls that they may be asked about.
+        self._side_workers = Workers(threads=4)
+        self._lock = allocate_lock()
         self.subscriptions = Subscriptions()
         self._secret = secret
         self._seal: Seal | None = None
@@ -51,13 +59,14 @@ class Kernel:
 
     def seal(self) -> Seal:
         """The seal for state that clients carry, made when first needed."""
-        if self._seal is None:
-            import secrets
+        with self._lock:
+            if self._seal is None:
+                import secrets
 
-            from clew.protocol.seal import Seal
+                from clew.protocol.seal import Seal
 
-            self._seal = Seal(self._secret() if self._secret else secrets.token_bytes(32))
-        return self._seal
+                self._seal = Seal(self._secret() if self._secret else secrets.token_bytes(32))
+            return self._seal
 
     @property
     def has_tasks(self) -> bool:
@@ -66,17 +75,18 @@ class Kernel:
 
     def tasks(self) -> TaskDesk:
         """The desk that keeps tasks, opened when first needed."""
-        if self._tasks is None:
-            assert self._make_tasks is not None
-            self._tasks = self._make_tasks(self)
-        return self._tasks
+        with self._lock:
+            if self._tasks is None:
+                assert self._make_tasks is not None
+                self._tasks = self._make_tasks(self)
+            return self._tasks
 
     def receive(
         self, data: bytes, connection: Connection, send: Send, run: Runner | None = None
     ) -> None:
         """Serve one message as it came over the wire."""
         try:
-            message = jsontext.loads_bytes(data)
+            message = jsontext.loads_bytes(data.removeprefix(_BYTE_ORDER_MARK))
         except jsontext.JsonError as error:
             send(error_response(None, RpcError(PARSE_ERROR, f"Parse error: {error}")))
             return
@@ -129,7 +139,9 @@ class Kernel:
             exchange.fail(method_not_found(request.method))
         elif method.quick:
             self._run(exchange, method.serve)
-        elif not run(lambda: self._run(exchange, method.serve)):
+        elif not (self._side_workers.submit if method.brief else run)(
+            lambda: self._run(exchange, method.serve)
+        ):
             exchange.fail(RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting"))
 
     def _run(self, exchange: Exchange, serve: Callable[[Exchange, Kernel], None]) -> None:
@@ -140,7 +152,9 @@ class Kernel:
             serve(exchange, self)
         except RpcError as error:
             exchange.fail(error)
-        except Exception as error:  # noqa: BLE001 - a handler's bug must not end the server
+        except ClewError as error:
+            exchange.fail(RpcError(INTERNAL_ERROR, error.full_text()))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug must not end the server
             report_bug(error)
             exchange.fail(RpcError(INTERNAL_ERROR, "Internal error"))
 
@@ -161,10 +175,9 @@ class Kernel:
                 lambda item, reply, ended: self.handle(item, connection, reply, ended)
             )
 
-    def drain(self, connection: Connection, seconds: float) -> bool:
-        """After the peer's last message: end streams, let running calls answer."""
+    def end_streams(self, connection: Connection) -> None:
+        """After a peer's last message: nothing more will change for it."""
         self.subscriptions.close_all(connection)
-        return connection.wait_idle(seconds)
 
 
 def _refuse(

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 
 class Method:
-    """How a method is served: by whom, in which era, and whether it is quick enough to wait for."""
+    """How a method is served: by whom, in which era, and by which thread.
 
-    __slots__ = ("eras", "feature", "quick", "serve")
+    A quick method is served where it is read, a brief one by a thread that runs no tool.
+    """
+
+    __slots__ = ("brief", "eras", "feature", "quick", "serve")
 
     def __init__(
         self,
@@ -42,11 +45,13 @@ class Method:
         eras: str = "legacy modern",
         feature: str = "",
         quick: bool = False,
+        brief: bool = False,
     ) -> None:
         self.serve = serve
         self.eras = eras
         self.feature = feature
         self.quick = quick
+        self.brief = brief
 
 
 def find_method(request: Request, kernel: Kernel) -> Method | None:
@@ -341,18 +346,18 @@ METHODS: dict[str, Method] = {
     "server/discover": Method(discover, quick=True),
     "tools/list": Method(listing.list_tools, feature="tools", quick=True),
     "tools/call": Method(call_tool, feature="tools"),
-    "prompts/list": Method(listing.list_prompts, feature="prompts"),
+    "prompts/list": Method(listing.list_prompts, feature="prompts", brief=True),
     "prompts/get": Method(get_prompt, feature="prompts"),
-    "resources/list": Method(listing.list_resources, feature="resources"),
-    "resources/templates/list": Method(listing.list_templates, feature="resources"),
+    "resources/list": Method(listing.list_resources, feature="resources", brief=True),
+    "resources/templates/list": Method(listing.list_templates, feature="resources", brief=True),
     "resources/read": Method(read_resource, feature="resources"),
     "resources/subscribe": Method(subscribe, eras="legacy", feature="subscribe", quick=True),
     "resources/unsubscribe": Method(unsubscribe, eras="legacy", feature="subscribe", quick=True),
     "completion/complete": Method(complete, feature="completions"),
-    "subscriptions/listen": Method(listen, eras="modern"),
-    "tasks/get": Method(get_task, eras="modern", feature="tasks"),
-    "tasks/update": Method(update_task, eras="modern", feature="tasks"),
-    "tasks/cancel": Method(cancel_task, eras="modern", feature="tasks"),
+    "subscriptions/listen": Method(listen, eras="modern", brief=True),
+    "tasks/get": Method(get_task, eras="modern", feature="tasks", brief=True),
+    "tasks/update": Method(update_task, eras="modern", feature="tasks", brief=True),
+    "tasks/cancel": Method(cancel_task, eras="modern", feature="tasks", brief=True),
     "list_tools": Method(dialect.list_tools, eras="legacy", feature="tools", quick=True),
     "invoke_tool": Method(dialect.invoke_tool, eras="legacy", feature="tools"),
 }

@@ -32,10 +32,12 @@ class Reading:
         lines: Iterable[bytes | None],
         take: Callable[[bytes | None], bool],
         workers: Workers,
+        at_end: Callable[[], None],
     ) -> None:
         self._lines = iter(lines)
         self._take = take
         self._workers = workers
+        self._at_end = at_end
         self._lock = allocate_lock()
         self._turn = 0
         self._begun = 0
@@ -71,12 +73,22 @@ class Reading:
 
     def _read(self) -> None:
         turn = self._turn
-        for line in self._lines:
-            if not self._take(line):
-                break
-            if self._turn != turn:
-                return
-        self._ended.release()
+        try:
+            for line in self._lines:
+                if not self._take(line):
+                    break
+                if self._turn != turn:
+                    return
+        finally:
+            if self._turn == turn:
+                self._end()
+
+    def _end(self) -> None:
+        # By the thread that read the end: the first one may still run a slow call.
+        try:
+            self._at_end()
+        finally:
+            self._ended.release()
 
     def _call_watcher(self) -> None:
         if not self._watched:

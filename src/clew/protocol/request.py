@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clew.protocol.errors import RpcError, invalid_params, invalid_request, unsupported_version
 from clew.protocol.versions import (
+    INTERNAL_ERROR,
     LOG_LEVELS,
     META_CAPABILITIES,
     META_LOG_LEVEL,
@@ -90,6 +91,11 @@ def read_request(message: JsonObject, connection: Connection) -> Request:
     if not isinstance(params, dict):
         raise invalid_params("Invalid params: params must be an object")
     return Request(request_id, method, params, connection)
+
+
+def unsayable_response(message: object) -> JsonObject:
+    """What to answer in place of a message that JSON cannot say."""
+    return error_response(usable_id(message), RpcError(INTERNAL_ERROR, "Internal error"))
 
 
 def error_response(request_id: RequestId | None, error: RpcError) -> JsonObject:

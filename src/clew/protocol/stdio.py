@@ -11,9 +11,10 @@ from time import monotonic, sleep
 from clew.kit import jsontext
 from clew.protocol.connection import Connection
 from clew.protocol.errors import RpcError
+from clew.protocol.kernel import report_bug
 from clew.protocol.reading import Reading
-from clew.protocol.request import error_response
-from clew.protocol.versions import INTERNAL_ERROR, PARSE_ERROR
+from clew.protocol.request import error_response, unsayable_response
+from clew.protocol.versions import PARSE_ERROR
 from clew.protocol.workers import start_thread
 
 TYPE_CHECKING = False
@@ -27,12 +28,18 @@ DRAIN_SECONDS = 300.0
 _CHUNK = 65536
 _PIPE_BUFFER = 4096  # a pipe that says it is writable takes this much without blocking
 _BACKLOG_PAUSE = 0.002
+_STALLED_SECONDS = 60.0
+_DRAIN_LOOK = 0.25
 _LARGEST_BACKLOG = 64 * 1024 * 1024
 
 
 def serve(kernel: Kernel) -> int:
     """Serve until standard input ends and everything asked is answered."""
-    source, sink = _claim_streams()
+    streams = _claim_streams()
+    if streams is None:
+        print("There is nobody to serve: standard input or output is closed.", file=sys.stderr)
+        return 1
+    source, sink = streams
     outbox = Outbox(sink)
     connection = Connection(outbox.send)
 
@@ -41,25 +48,41 @@ def serve(kernel: Kernel) -> int:
             reason = f"Parse error: message longer than {LONGEST_LINE} bytes"
             outbox.send(error_response(None, RpcError(PARSE_ERROR, reason)))
         elif line.strip():
-            kernel.receive(line, connection, outbox.send, reading.run_call)
+            try:
+                kernel.receive(line, connection, outbox.send, reading.run_call)
+            except Exception as error:  # noqa: BLE001 - whatever one line does, the next is read
+                report_bug(error)
         return not outbox.broken
 
-    reading = Reading(read_lines(source), take, kernel.workers)
+    def finish() -> None:
+        connection.close()
+        kernel.end_streams(connection)
+        _drain(connection, outbox)
+        connection.cancel_all()
+
+    reading = Reading(read_lines(source), take, kernel.workers, finish)
     try:
         reading.run()
-        if not outbox.broken:
-            connection.close()
-            kernel.drain(connection, DRAIN_SECONDS)
     except KeyboardInterrupt:
+        connection.cancel_all()
         return 130
     finally:
-        connection.cancel_all()
         outbox.flush()
     return 0
 
 
-def _claim_streams() -> tuple[int, int]:
+def _drain(connection: Connection, outbox: Outbox) -> None:
+    """Let running calls answer, as long as somebody is there to read it."""
+    deadline = monotonic() + DRAIN_SECONDS
+    while not outbox.gone() and monotonic() < deadline:
+        if connection.wait_idle(_DRAIN_LOOK):
+            return
+
+
+def _claim_streams() -> tuple[int, int] | None:
     """Private copies of the streams; prints and child processes get standard error instead."""
+    if sys.stdin is None or sys.stdout is None:
+        return None
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -108,6 +131,7 @@ class Outbox:
         self._lock = allocate_lock()
         self._backlog = bytearray()
         self._flushing = False
+        self._moved = 0.0
         self.broken = False
         self._poll = select.poll()
         self._poll.register(sink, select.POLLOUT)
@@ -117,23 +141,32 @@ class Outbox:
         try:
             data = jsontext.dumps_bytes(message)
         except jsontext.JsonError:
-            data = jsontext.dumps_bytes(_unsayable(message))
+            data = jsontext.dumps_bytes(unsayable_response(message))
         with self._lock:
             data += b"\n"
             rest = data if self._backlog else self._write_what_fits(data)
             if rest and not self.broken:
                 self._backlog += rest
                 if not self._flushing:
+                    self._moved = monotonic()
                     self._flushing = True
                     start_thread(self._flush_backlog)
         while len(self._backlog) > _LARGEST_BACKLOG and not self.broken:
             sleep(_BACKLOG_PAUSE)
 
-    def flush(self, seconds: float = 5.0) -> None:
-        """Wait until everything is written, the peer is gone, or the time is up."""
-        deadline = monotonic() + seconds
-        while self._flushing and not self.broken and monotonic() < deadline:
+    def flush(self) -> None:
+        """Wait until everything is written, the peer is gone, or it reads nothing for long."""
+        while self._flushing and not self.gone():
+            if monotonic() - self._moved > _STALLED_SECONDS:
+                return
             sleep(_BACKLOG_PAUSE)
+
+    def gone(self) -> bool:
+        """Whether the peer closed its end."""
+        if not self.broken:
+            events = self._poll.poll(0)
+            self.broken = any(event & select.POLLERR for _, event in events)
+        return self.broken
 
     def _write_what_fits(self, data: bytes) -> bytes:
         offset = 0
@@ -160,14 +193,9 @@ class Outbox:
                 return
             with self._lock:
                 del self._backlog[:written]
+                self._moved = monotonic()
 
     def _break(self) -> None:
         self.broken = True
         self._backlog.clear()
         self._flushing = False
-
-
-def _unsayable(message: object) -> object:
-    """What to answer when a tool produced something that JSON cannot say."""
-    request_id = message.get("id") if isinstance(message, dict) else None
-    return error_response(request_id, RpcError(INTERNAL_ERROR, "Internal error"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from clew.protocol.versions import META_SUBSCRIPTION
+from clew.protocol.errors import RpcError
+from clew.protocol.versions import INTERNAL_ERROR, META_SUBSCRIPTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from clew.protocol.connection import Connection
     from clew.protocol.exchange import Exchange
 
+_MOST_STREAMS = 1000
 LIST_KINDS = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -24,7 +26,7 @@ class Subscriptions:
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._streams: list[tuple[Exchange, JsonObject]] = []
+        self._streams: dict[Exchange, JsonObject] = {}
         self._legacy: list[Connection] = []
 
     def welcome(self, connection: Connection) -> None:
@@ -37,12 +39,16 @@ class Subscriptions:
     def open(self, exchange: Exchange, wanted: JsonObject) -> None:
         """Acknowledge a stream, then keep it open until cancelled or closed."""
         with self._lock:
+            if len(self._streams) >= _MOST_STREAMS:
+                raise RpcError(INTERNAL_ERROR, "Too many open streams")
             # Under the lock, so that no change can be sent before the acknowledgement.
             self._notify(
                 exchange, "notifications/subscriptions/acknowledged", {"notifications": wanted}
             )
-            self._streams.append((exchange, wanted))
+            self._streams[exchange] = wanted
         exchange.call.on_cancel(lambda: self._forget(exchange))
+        if exchange.connection.closed:
+            self.close_all(exchange.connection)
 
     def announce(self, kind: str, uri: str | None = None) -> None:
         """Tell everybody who asked: a list changed, or with `uri` one resource."""
@@ -51,7 +57,9 @@ class Subscriptions:
         else:
             method, params = "notifications/resources/updated", {"uri": uri}
         with self._lock:
-            streams = [exchange for exchange, wanted in self._streams if _wants(wanted, kind, uri)]
+            streams = [
+                exchange for exchange, wanted in self._streams.items() if _wants(wanted, kind, uri)
+            ]
             peers = [peer for peer in self._legacy if not peer.closed]
         for exchange in streams:
             self._notify(exchange, method, params)
@@ -65,7 +73,9 @@ class Subscriptions:
         """Tell the streams that follow this task its whole state."""
         with self._lock:
             streams = [
-                e for e, wanted in self._streams if task["taskId"] in wanted.get("taskIds", ())
+                exchange
+                for exchange, wanted in self._streams.items()
+                if task["taskId"] in wanted.get("taskIds", ())
             ]
         for exchange in streams:
             self._notify(exchange, "notifications/tasks", task)
@@ -73,14 +83,15 @@ class Subscriptions:
     def close_all(self, connection: Connection | None = None) -> None:
         """End streams gracefully: all of them, or those of one connection."""
         with self._lock:
-            ending = [e for e, _ in self._streams if connection in (None, e.connection)]
-            self._streams = [s for s in self._streams if s[0] not in ending]
+            ending = [e for e in self._streams if connection in (None, e.connection)]
+            for exchange in ending:
+                del self._streams[exchange]
         for exchange in ending:
             exchange.reply({"_meta": {META_SUBSCRIPTION: exchange.request.id}})
 
     def _forget(self, exchange: Exchange) -> None:
         with self._lock:
-            self._streams = [s for s in self._streams if s[0] is not exchange]
+            self._streams.pop(exchange, None)
         exchange.drop()
 
     @staticmethod

@@ -13,6 +13,7 @@ from clew.kit.errors import Cancelled, ClewError
 from clew.protocol.errors import RpcError
 from clew.protocol.taskstore import FINAL, TTL_SECONDS
 from clew.protocol.versions import INTERNAL_ERROR
+from clew.protocol.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _POLL_MS = 500
 _PROGRESS_EVERY_SECONDS = 0.2
+_LOOK_EVERY_SECONDS = 0.5
 
 
 class TaskCall(Call):
@@ -55,6 +57,8 @@ class TaskDesk:
         self._store = store
         self._running: dict[str, TaskCall] = {}
         self._lock = threading.Lock()
+        self._workers = Workers(threads=8, waiting=256)
+        self._watching = False
 
     def create(self, exchange: Exchange, name: str, arguments: JsonObject) -> None:
         """Store the task, answer with its handle, then start it."""
@@ -91,20 +95,13 @@ class TaskDesk:
 
     def update(self, task_id: str, answers: JsonObject) -> None:
         """Take answers to what the task asked; go on when none is missing."""
-        with self._lock:
-            state, work = self._store.read(task_id)
-            asked = state.get("inputRequests") or {}
-            given = {k: v for k, v in answers.items() if k in asked and isinstance(v, dict)}
-            if state["status"] != "input_required" or not given:
-                return
-            work["answers"] |= given
-            open_questions = {k: v for k, v in asked.items() if k not in given}
-            if open_questions:
-                self._save({**state, "inputRequests": open_questions}, work)
-                return
-            state = _without(state, "inputRequests") | {"status": "working"}
-            self._save(state, work)
-        self._start(state, work)
+        self._store.read(task_id)
+        taken = self._store.answer(task_id, answers)
+        if taken is not None:
+            state, work = taken
+            self._save(state)
+            if state["status"] == "working":
+                self._start(state, work)
 
     def cancel(self, task_id: str) -> None:
         """Stop the task where it can be stopped."""
@@ -122,11 +119,27 @@ class TaskDesk:
             lambda text: self._save({**state, "statusMessage": text}),
         )
         call.capabilities = work["capabilities"]
-        self._running[state["taskId"]] = call
-        if not self._kernel.workers.submit(lambda: self._run(state, work, call)):
-            self._fail(
-                state, RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting")
-            )
+        with self._lock:
+            self._running[state["taskId"]] = call
+            must_watch = not self._watching
+            self._watching = True
+        if not self._workers.submit(lambda: self._run(state, work, call)):
+            self._fail(state, RpcError(INTERNAL_ERROR, "Server is busy: too many tasks"))
+        if must_watch:
+            threading.Thread(target=self._watch_cancelled, daemon=True).start()
+
+    def _watch_cancelled(self) -> None:
+        """Stop tasks that another server was asked to cancel."""
+        while True:
+            time.sleep(_LOOK_EVERY_SECONDS)
+            with self._lock:
+                running = dict(self._running)
+                if not running:
+                    self._watching = False
+                    return
+            for task_id, call in running.items():
+                if not call.cancelled and self.state(task_id)["status"] == "cancelled":
+                    call.cancel()
 
     def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:
         from clew.protocol.asking import check_capabilities
@@ -160,7 +173,8 @@ class TaskDesk:
             report_bug(error)
             self._fail(state, RpcError(INTERNAL_ERROR, "Internal error"))
         finally:
-            self._running.pop(state["taskId"], None)
+            with self._lock:
+                self._running.pop(state["taskId"], None)
 
     def _fail(self, state: JsonObject, error: RpcError) -> None:
         self._save({**state, "status": "failed", "error": error.wire()})

@@ -93,6 +93,31 @@ class TaskStore:
             )
         return True
 
+    def answer(self, task_id: str, answers: JsonObject) -> tuple[JsonObject, JsonObject] | None:
+        """Take answers to what a task asked, in one step that only one server can win.
+
+        The new state and work, or None when none of the answers was waited for.
+        """
+        with self._guard, writing(self._database) as database:
+            row = database.execute(
+                "SELECT state, work FROM tasks WHERE task_id = ?", (task_id,)
+            ).fetchone()
+            state: JsonObject = jsontext.loads(row["state"])
+            work: JsonObject = jsontext.loads(row["work"])
+            asked = state.get("inputRequests") or {}
+            given = {k: v for k, v in answers.items() if k in asked and isinstance(v, dict)}
+            if state["status"] != "input_required" or not given:
+                return None
+            work["answers"] |= given
+            waiting = {k: v for k, v in asked.items() if k not in given}
+            del state["inputRequests"]
+            state |= {"inputRequests": waiting} if waiting else {"status": "working"}
+            database.execute(
+                "UPDATE tasks SET state = ?, owner = ?, work = ? WHERE task_id = ?",
+                (jsontext.dumps(state), self.owner, jsontext.dumps(work), task_id),
+            )
+        return state, work
+
     def _row(self, task_id: str) -> Any:
         with self._guard:
             row = self._database.execute(

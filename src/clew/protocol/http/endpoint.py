@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response
 
 from clew.kit import jsontext
 from clew.protocol.connection import Connection
 from clew.protocol.errors import RpcError
-from clew.protocol.http.guard import LARGEST_BODY, read_body, refusal
+from clew.protocol.http.answers import EventStream, event, json_response, refusal
+from clew.protocol.http.guard import is_json, read_body
 from clew.protocol.http.headers import check_headers, check_parameter_headers, is_modern
 from clew.protocol.http.sessions import Session
 from clew.protocol.request import error_response, usable_id
 from clew.protocol.versions import (
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from clew.protocol.http.sessions import Sessions
     from clew.protocol.kernel import Kernel
 
+GOING_AWAY = "The server goes away before the answer is ready."
 _KEEP_ALIVE_SECONDS = 15.0
 _STATUS = {
     PARSE_ERROR: 400,
@@ -42,15 +46,16 @@ _STATUS = {
     MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
 }
-_STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 class Mailbox:
-    """Messages from worker threads, for one response; None ends it."""
+    """Messages from worker threads, for one response to one message; None ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, message: object = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._messages: asyncio.Queue[Any] = asyncio.Queue()
+        self._asked = message
+        self.last_words: JsonObject | None = None
 
     def put(self, message: object) -> None:
         """Add a message, from any thread; a loop that has ended needs none."""
@@ -60,6 +65,22 @@ class Mailbox:
     def end(self) -> None:
         """No more messages."""
         self.put(None)
+
+    def give_up(self) -> None:
+        """Answer that there will be no answer."""
+        error = RpcError(INTERNAL_ERROR, GOING_AWAY)
+        self.last_words = error_response(usable_id(self._asked), error)
+        self.put(self.last_words)
+        self.end()
+
+    def is_interim(self, message: object) -> bool:
+        """Whether more follows: a message before the answer, or a result that is not the last."""
+        if not isinstance(message, dict):
+            return False
+        result = message.get("result")
+        if _method(self._asked) == "invoke_tool" and isinstance(result, dict):
+            return result.get("status") == "in_progress"
+        return "method" in message
 
     async def get(self) -> Any:
         """The next message, or None at the end."""
@@ -72,39 +93,50 @@ class Endpoint:
     def __init__(self, kernel: Kernel, sessions: Sessions) -> None:
         self._kernel = kernel
         self._sessions = sessions
+        self._waiting: WeakSet[Mailbox] = WeakSet()
+
+    def give_up(self) -> None:
+        """Answer what is still under way: there is no more time for it."""
+        for mailbox in list(self._waiting):
+            mailbox.give_up()
 
     async def post(self, request: Request) -> Response:
         """One message from a client."""
-        if "json" not in request.headers.get("content-type", "application/json"):
+        if not is_json(request):
             return refusal(415, "Send application/json.")
         body = await read_body(request)
-        if body is None:
-            return refusal(413, f"The body is larger than {LARGEST_BODY} bytes.")
+        if isinstance(body, Response):
+            return body
         try:
             message = jsontext.loads_bytes(body)
         except jsontext.JsonError as error:
             return refusal(400, f"Parse error: {error}", PARSE_ERROR)
+        reason = _why_no_message(message)
+        if reason:
+            return refusal(400, f"Invalid request: {reason}", request_id=usable_id(message))
         if isinstance(message, dict) and is_modern(request.headers, message):
             return await self._post_modern(request, message)
         return await self._post_legacy(request, message)
 
     async def _post_modern(self, request: Request, message: JsonObject) -> Response:
-        if "id" not in message:
+        if _needs_no_answer(message):
             return Response(status_code=202)
         try:
             check_headers(request.headers, message)
             self._check_parameters(request, message)
         except RpcError as error:
-            return JSONResponse(error_response(usable_id(message), error), status_code=400)
-        mailbox = Mailbox()
+            return json_response(error_response(usable_id(message), error), 400)
+        mailbox = self._mailbox(message)
         connection = Connection(mailbox.put, principal="http")
         self._kernel.handle(message, connection, mailbox.put, mailbox.end)
         return await self._respond(request, mailbox, connection.cancel_all, modern=True)
 
     def _check_parameters(self, request: Request, message: JsonObject) -> None:
-        arguments = message["params"].get("arguments")
-        if message.get("method") == "tools/call" and isinstance(arguments, dict):
-            schema = self._kernel.service.input_schema(message["params"].get("name", ""))
+        name, arguments = (message["params"].get(key) for key in ("name", "arguments"))
+        if message.get("method") != "tools/call" or not isinstance(name, str):
+            return
+        if isinstance(arguments, dict):
+            schema = self._kernel.service.input_schema(name)
             check_parameter_headers(request.headers, schema, arguments)
 
     async def _post_legacy(self, request: Request, message: object) -> Response:
@@ -114,7 +146,7 @@ class Endpoint:
         if _needs_no_answer(message):
             self._kernel.handle(message, session.connection, session.connection.send)
             return Response(status_code=202)
-        mailbox = Mailbox()
+        mailbox = self._mailbox(message)
         self._kernel.handle(message, session.connection, mailbox.put, mailbox.end)
         # In this era a client that hangs up has not cancelled; it says so when it does.
         response = await self._respond(request, mailbox, _do_nothing, modern=False)
@@ -133,6 +165,11 @@ class Endpoint:
             return refusal(404, "Unknown session. Initialize again.")
         return session
 
+    def _mailbox(self, message: object) -> Mailbox:
+        mailbox = Mailbox(message)
+        self._waiting.add(mailbox)
+        return mailbox
+
     async def _respond(
         self, request: Request, mailbox: Mailbox, cancel: Callable[[], None], *, modern: bool
     ) -> Response:
@@ -140,13 +177,10 @@ class Endpoint:
         if first is None:
             cancel()
             return Response(status_code=202)
-        if isinstance(first, list) or "method" not in first:
-            return JSONResponse(first, status_code=_status(first, modern=modern))
-        return StreamingResponse(
-            _events(mailbox, first, cancel),
-            media_type="text/event-stream",
-            headers=_STREAM_HEADERS,
-        )
+        if mailbox.is_interim(first):
+            return EventStream(_events(mailbox, first), cancel)
+        status = 503 if first is mailbox.last_words else _status(first, modern=modern)
+        return json_response(first, status)
 
     async def get(self, request: Request) -> Response:
         """The legacy stream of messages that answer nothing."""
@@ -156,11 +190,7 @@ class Endpoint:
         mailbox = Mailbox()
         if not session.attach(mailbox.put):
             return refusal(409, "This session has an open stream already.")
-        return StreamingResponse(
-            _events(mailbox, None, session.detach),
-            media_type="text/event-stream",
-            headers=_STREAM_HEADERS,
-        )
+        return EventStream(_events(mailbox, None), session.detach)
 
     async def delete(self, request: Request) -> Response:
         """End a legacy session."""
@@ -174,14 +204,30 @@ def _do_nothing() -> None:
     """For streams whose end means nothing."""
 
 
+def _method(message: object) -> object:
+    return message.get("method") if isinstance(message, dict) else None
+
+
 def _is_initialize(message: object) -> bool:
-    return isinstance(message, dict) and message.get("method") == "initialize"
+    return isinstance(message, dict) and "id" in message and _method(message) == "initialize"
 
 
 def _needs_no_answer(message: object) -> bool:
-    if not isinstance(message, dict):
-        return False
-    return "id" not in message or "method" not in message
+    """Whether a message is a notification or a response."""
+    return isinstance(message, dict) and ("id" not in message or "method" not in message)
+
+
+def _why_no_message(message: object) -> str | None:
+    """What keeps an object from being a notification or a response; the kernel reads the rest."""
+    if not isinstance(message, dict) or not _needs_no_answer(message):
+        return None
+    if message.get("jsonrpc") != "2.0":
+        return "jsonrpc must be 2.0"
+    if "method" in message:
+        return None if isinstance(message["method"], str) else "method must be a string"
+    if "id" in message and ("result" in message or "error" in message):
+        return None
+    return "neither a request nor a notification nor a response"
 
 
 def _status(message: JsonObject | list[JsonObject], *, modern: bool) -> int:
@@ -210,23 +256,14 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _events(
-    mailbox: Mailbox, first: object, on_close: Callable[[], None]
-) -> AsyncIterator[bytes]:
-    try:
-        yield _event(first) if first is not None else b": open\r\n\r\n"
-        while True:
-            try:
-                message = await asyncio.wait_for(mailbox.get(), _KEEP_ALIVE_SECONDS)
-            except TimeoutError:
-                yield b": keep-alive\r\n\r\n"
-                continue
-            if message is None:
-                return
-            yield _event(message)
-    finally:
-        on_close()
-
-
-def _event(message: object) -> bytes:
-    return b"event: message\r\ndata: " + jsontext.dumps_bytes(message) + b"\r\n\r\n"
+async def _events(mailbox: Mailbox, first: object) -> AsyncIterator[bytes]:
+    yield event(first) if first is not None else b": open\r\n\r\n"
+    while True:
+        try:
+            message = await asyncio.wait_for(mailbox.get(), _KEEP_ALIVE_SECONDS)
+        except TimeoutError:
+            yield b": keep-alive\r\n\r\n"
+            continue
+        if message is None:
+            return
+        yield event(message)

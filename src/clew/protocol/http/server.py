@@ -5,27 +5,44 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.requests import ClientDisconnect, Request
 
-from clew.protocol.http.endpoint import Endpoint
-from clew.protocol.http.guard import Guard
+from clew.protocol.http.answers import json_response, refusal
+from clew.protocol.http.endpoint import GOING_AWAY, Endpoint
+from clew.protocol.http.guard import Guard, bare_host
 from clew.protocol.http.sessions import Sessions
+from clew.protocol.http.wire import BACKLOG, Wire
+from clew.protocol.kernel import report_bug
+from clew.protocol.versions import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     import socket
     from types import FrameType
 
-    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Message, Receive, Scope, Send
 
     from clew.protocol.kernel import Kernel
 
 PATH = "/mcp"
 _GRACE_SECONDS = 5
+_LAST_WORDS_SECONDS = 1  # after the grace, to tell clients that it is over
+_LOOK_EVERY_SECONDS = 0.1
+
+
+class _Sending:
+    """Sends a response and remembers that it began."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.began = False
+
+    async def __call__(self, message: Message) -> None:
+        self.began = True
+        await self._send(message)
 
 
 class HttpService:
@@ -36,66 +53,124 @@ class HttpService:
         self._sessions = Sessions()
         self._endpoint = Endpoint(kernel, self._sessions)
         self._guard = Guard(host, token)
-        self.app = Starlette(
-            routes=[
-                Route(PATH, self._mcp, methods=["GET", "POST", "DELETE"]),
-                Route("/health", self._health, methods=["GET"]),
-            ]
-        )
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; whatever happens, in JSON."""
+        sending = _Sending(send)
+        try:
+            response = await self._answer(Request(scope, receive))
+            await response(scope, receive, sending)
+        except ClientDisconnect:
+            return
+        except asyncio.CancelledError:  # the server ends now; raised on, it prints a traceback
+            failure = refusal(503, GOING_AWAY, INTERNAL_ERROR)
+        except Exception as error:  # noqa: BLE001 - a bug must not look like a page
+            report_bug(error)
+            failure = refusal(500, "Internal error", INTERNAL_ERROR)
+        else:
+            return
+        if not sending.began:
+            await failure(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        routes = {PATH: self._mcp, "/health": self._health}
+        route = routes.get(request.scope["path"].rstrip("/"))
+        if route is None:
+            return refusal(404, f"Nothing here. The server is at {PATH}.")
+        return self._guard.refuse(request) or await route(request)
 
     async def _mcp(self, request: Request) -> Response:
-        refused = self._guard.refuse(request) or self._guard.refuse_stranger(request)
-        if refused is not None:
-            return refused
-        if request.method == "POST":
-            return await self._endpoint.post(request)
-        if request.method == "GET":
-            return await self._endpoint.get(request)
-        return await self._endpoint.delete(request)
+        methods = {
+            "GET": self._endpoint.get,
+            "POST": self._endpoint.post,
+            "DELETE": self._endpoint.delete,
+        }
+        serve = methods.get(request.method)
+        if serve is None:
+            return _not_allowed(", ".join(methods))
+        return self._guard.refuse_stranger(request) or await serve(request)
 
     async def _health(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return _not_allowed("GET, HEAD")
         service = self._kernel.service
-        refused = self._guard.refuse(request)
-        if refused is not None:
-            return refused
-        return JSONResponse({"status": "ok", "name": service.name, "version": service.version})
+        return json_response({"status": "ok", "name": service.name, "version": service.version})
 
     def end_streams(self) -> None:
         """Tell listeners that the server goes away."""
         self._kernel.subscriptions.close_all()
         self._sessions.end_all()
 
+    def give_up(self) -> None:
+        """Tell callers that their answers will not come."""
+        self._endpoint.give_up()
+
+
+def _not_allowed(allowed: str) -> Response:
+    return refusal(405, f"Use one of these methods: {allowed}.", headers={"Allow": allowed})
+
 
 class _Server(uvicorn.Server):
     """uvicorn, except that open streams are ended before it waits for them."""
 
-    def __init__(self, config: uvicorn.Config, service: HttpService) -> None:
+    def __init__(self, config: uvicorn.Config, service: HttpService, address: str) -> None:
         super().__init__(config)
         self._service = service
+        self._address = address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, then say where."""
+        asyncio.get_running_loop().set_exception_handler(_report)
+        await super().startup(sockets)
+        print(self._address, flush=True)
+        print("clew: serving; stop with Ctrl-C.", file=sys.stderr, flush=True)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin a graceful shutdown."""
-        self._service.end_streams()
+        """Note that the end has come; this interrupts any code, so it takes no locks."""
         super().handle_exit(sig, frame)
         # uvicorn raises the signal again after its shutdown; a clean end is no failure.
         self._captured_signals.clear()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, wait for calls, and give up on those that take too long."""
+        asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._service.give_up)
+        ending = asyncio.create_task(self._end_streams())
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    async def _end_streams(self) -> None:
+        while True:  # a stream that was asked for just now may open after the others ended
+            self._service.end_streams()
+            await asyncio.sleep(_LOOK_EVERY_SECONDS)
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """One line for what the system refuses, such as one more open file; the rest are bugs."""
+    error = context.get("exception")
+    if isinstance(error, OSError):
+        print(f"clew: {context['message']}: {error}", file=sys.stderr)
+    else:
+        loop.default_exception_handler(context)
+
 
 def run(kernel: Kernel, listener: socket.socket, *, host: str, token: str | None) -> int:
     """Serve until told to stop; then finish what is under way."""
+    host = bare_host(host)
     service = HttpService(kernel, host=host, token=token)
     config = uvicorn.Config(
         service.app,
-        log_level="warning",
+        interface="asgi3",
+        http=Wire,
+        ws="none",
+        lifespan="off",
+        backlog=BACKLOG,
+        log_level="error",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        lifespan="off",
+        timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_WORDS_SECONDS,
     )
-    port = listener.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
-    print(f"http://{shown}:{port}{PATH}", flush=True)
-    print("clew: serving; stop with Ctrl-C.", file=sys.stderr, flush=True)
+    address = f"http://{shown}:{listener.getsockname()[1]}{PATH}"
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    asyncio.run(_Server(config, service).serve(sockets=[listener]))
+    asyncio.run(_Server(config, service, address).serve(sockets=[listener]))
     return 0
