@@ -5,12 +5,12 @@ import os
 import subprocess
 
 import pytest
+from tests.support.client import CLEW, StdioServer
 
 from clew.guide.tools import guide
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import NotFound
-from tests.support.client import CLEW, StdioServer
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def _serve_command(face: Face) -> click.Command:
     def serve(**given: str | bool | tuple[str, ...] | None) -> int:
-        options = {key: _as_text(value) for key, value in given.items() if value}
+        options = {k: _as_text(v) for k, v in given.items() if v not in (None, False, ())}
+        for key, value in options.items():
+            if not value:
+                raise UsageError(f"--{key.replace('_', '-')} needs a value")
         if "http" not in options:
             for key in HTTP_ONLY:
                 if key in options:

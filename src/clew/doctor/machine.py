@@ -127,9 +127,9 @@ def _write_ahead_log_works() -> bool:
 def _probe_place() -> Path | None:
     try:
         home = clew_home()
-    except Unavailable:  # another check tells it
+        return home if home.is_dir() and is_writable(home) else None
+    except (Unavailable, OSError):  # another check tells it
         return None
-    return home if home.is_dir() and is_writable(home) else None
 
 
 def _git_setting(where: Path, key: str, *variables: str) -> str:

@@ -186,7 +186,7 @@ class Endpoint:
         """The legacy stream of messages that answer nothing."""
         session = self._sessions.find(request.headers.get("mcp-session-id", ""))
         if session is None:
-            return Response(status_code=405, headers={"Allow": "POST"})
+            return _needs_session()
         mailbox = Mailbox()
         if not session.attach(mailbox.put):
             return refusal(409, "This session has an open stream already.")
@@ -196,8 +196,14 @@ class Endpoint:
         """End a legacy session."""
         session_id = request.headers.get("mcp-session-id")
         if session_id is None:
-            return Response(status_code=405, headers={"Allow": "POST"})
-        return Response(status_code=204 if self._sessions.end(session_id) else 404)
+            return _needs_session()
+        if not self._sessions.end(session_id):
+            return refusal(404, "Unknown session.")
+        return Response(status_code=204)
+
+
+def _needs_session() -> Response:
+    return refusal(405, "Without a session there is only POST.", headers={"Allow": "POST"})
 
 
 def _do_nothing() -> None:
