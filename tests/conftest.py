@@ -6,7 +6,9 @@ import os
 
 import pytest
 
-for name in [n for n in os.environ if n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))]:
+for name in [
+    n for n in os.environ if n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))
+]:
     del os.environ[name]
 
 

@@ -7,6 +7,7 @@ import click
 from clew import __version__
 from clew.catalog.faces import FACES
 from clew.cli.frame import LazyGroup, run
+from clew.cli.tables import HISTORY_COMMANDS
 
 _VERSION = ("clew.cli.version:version", "Show versions of Clew and what it stands on.")
 
@@ -17,6 +18,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "setup": ("clew.cli.setup:setup", "Register Clew with one agent host."),
         "serve": ("clew.cli.serve:clew_serve", "Run the MCP server (stdio, or --http)."),
         "doctor": ("clew.cli.doctor:doctor", "Check this machine and project; --fix repairs."),
+        "history": ("clew.cli.history:history", "Search the git history of your repositories."),
         "guide": ("clew.cli.guide:guide", "How agents use Clew, by topic."),
         "tools": ("clew.cli.tools:tools", "List the tools that a server would offer."),
         "completion": ("clew.cli.completion:completion", "Print a shell completion script."),
@@ -27,6 +29,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "version": _VERSION,
     },
     "commitmux": {
+        **HISTORY_COMMANDS,
         "serve": ("clew.cli.serve:commitmux_serve", "Run the MCP server (stdio, or --http)."),
         "version": _VERSION,
     },

@@ -15,9 +15,9 @@ from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.formats import ConfigText
 from clew.hosts.ledger import read_ledger
-from clew.hosts.managed import read_bytes
 from clew.hosts.model import Host, ServerWords
 from clew.hosts.places import checkout_root_or_none, config_path, look_around
+from clew.hosts.reading import read_bytes
 from clew.hosts.words import is_ours
 from clew.kit.errors import ClewError
 
@@ -144,30 +144,29 @@ def _check(entry: _Entry, subject: Subject) -> Check:
         return Check(entry.name, "warn", summary, fix=f"{entry.setup_command(subject)} --force")
     if not subject.start_commands:
         return Check(entry.name, "ok", f"{entry.place}; not started here")
-    if not _may_start(entry):
-        return Check(
-            entry.name,
-            "ok",
-            f"{entry.place}; not started, because a repository brought the command",
-            detail=f"To try it: {entry.setup_command(subject)} --check",
-        )
+    reason = _why_not_started(entry)
+    if reason:
+        detail = "A project's file may come from others, so only plain Clew is started from it."
+        return Check(entry.name, "ok", f"{entry.place}; not started: {reason}", detail=detail)
     return _as_check(entry, register.check(entry.target), entry.setup_command(subject))
 
 
-def _may_start(entry: _Entry) -> bool:
-    """Whether starting an entry's command is safe.
+def _why_not_started(entry: _Entry) -> str | None:
+    """Why starting an entry's command is not safe, or None.
 
     Files in a project come with the repository, and looking at a repository must not run what
-    it says. So there the command must be this installation's own, with nothing added to its
-    environment.
+    it says. So there the command must be this installation's own, with harmless options and
+    nothing added to its environment.
     """
-    if entry.target.scope == "user":
-        return True
     words = entry.words
-    program = shutil.which(words.command) if words else None
-    if words is None or program is None:
-        return words is not None and words.command in FACES
-    return not words.env and is_this_installation(Path(program))
+    if entry.target.scope == "user" or words is None:
+        return None
+    program = shutil.which(words.command)
+    if not (is_this_installation(Path(program)) if program else words.command in FACES):
+        return f"{words.command} is not this installation"
+    if words.env:
+        return f"the file sets {', '.join(words.env)}"
+    return register.why_not_started(entry.target, words)
 
 
 def _as_check(entry: _Entry, report: Report, fix: str) -> Check:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from clew.history.model import FileChange
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    RawChange = tuple[str, str, str | None, bytes, bytes]
 
 _SECTION = b"diff --git "
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
@@ -31,9 +31,9 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     return bytes([_ESCAPES[code.decode()] if len(code) == 1 else int(code, 8) & 0xFF])
 
 
-def parse_raw(lines: list[bytes]) -> list[tuple[str, str, str | None, bytes, bytes]]:
+def parse_raw(lines: list[bytes]) -> list[RawChange]:
     """The raw lines of a diff: status, path, old path, old and new object."""
-    changes = []
+    changes: list[RawChange] = []
     for line in lines:
         header, *names = line.split(b"\t")
         _, _, old_object, new_object, status = header.split(b" ")
@@ -45,16 +45,14 @@ def parse_raw(lines: list[bytes]) -> list[tuple[str, str, str | None, bytes, byt
     return _with_exact_copies(changes)
 
 
-def _with_exact_copies(
-    changes: list[tuple[str, str, str | None, bytes, bytes]],
-) -> list[tuple[str, str, str | None, bytes, bytes]]:
+def _with_exact_copies(changes: list[RawChange]) -> list[RawChange]:
     """Added files that are exact copies of another file of the same commit become copies."""
     if not any(change[0] == "A" for change in changes):
         return changes
     sources = {old: path for letter, path, _, old, _ in changes if letter == "M"}
     return [
-        ("C", path, sources[new], sources_object, new)
-        if letter == "A" and (sources_object := new) in sources
+        ("C", path, sources[new], old, new)
+        if letter == "A" and new in sources
         else (letter, path, old_path, old, new)
         for letter, path, old_path, old, new in changes
     ]
@@ -70,12 +68,6 @@ def sections(patch: bytes) -> Iterator[bytes]:
             return
         yield patch[start : end + 1]
         start = end + 1
-
-
-def keep_paths(patch: bytes, changes: list[FileChange], dropped: set[int]) -> bytes:
-    """The patch without the sections of the dropped files (sections follow the raw lines)."""
-    kept = [part for number, part in enumerate(sections(patch)) if number not in dropped]
-    return b"".join(kept)
 
 
 def is_binary_only(patch: bytes) -> bool:

@@ -47,8 +47,12 @@ class ConfigText:
 
     def entry(self, path: tuple[str, ...]) -> Any:
         """The value at this path, or None."""
-        value = self._guarded(lambda: self._editor.load(self.text))
-        return value_at(value, path)
+        return self._guarded(lambda: self._value(path))
+
+    def _value(self, path: tuple[str, ...]) -> Any:
+        value = value_at(self._editor.load(self.text), path)
+        self._editor.refuse_doubles(self.text, path)
+        return value
 
     def put(self, path: tuple[str, ...], value: object) -> Edit:
         """The text with this value at this path."""
@@ -81,7 +85,9 @@ class ConfigText:
             reason = str(error).partition(" at line")[0]
             where = f"{self.path}:{error.line}:{error.col}"
             raise Invalid(f"{where}: {reason}", _UNCHANGED) from error
-        except (TOMLKitError, TypeError) as error:
+        except RecursionError as error:
+            raise Invalid(f"{self.path}: nested too deeply", _UNCHANGED) from error
+        except (TOMLKitError, toml_edit.ShapeError) as error:
             raise Invalid(f"{self.path}: {error}", _UNCHANGED) from error
 
     def _prove(self, text: str, path: tuple[str, ...], value: object) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.hosts.ledger import open_ledger
-from clew.hosts.managed import Owner, digest, read_bytes, refuse_outside, remove_part, write_part
-from clew.kit.errors import Invalid
+from clew.hosts.managed import Owner, digest, refuse_outside, remove_part, write_part
+from clew.hosts.reading import read_bytes
+from clew.kit.errors import ClewError, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -216,7 +217,10 @@ def _gone(ledger: Ledger, path: Path, kind: str, *, dry_run: bool) -> FileReport
 
 def claude_file_note(project: Path) -> str | None:
     """A word about a CLAUDE.md that does not read AGENTS.md; Clew does not touch it."""
-    text = read_bytes(project / "CLAUDE.md")
+    try:
+        text = read_bytes(project / "CLAUDE.md")
+    except ClewError as error:
+        return error.message
     if text is None or re.search(rb"(?m)^\s*@(\./)?AGENTS\.md\s*$", text):
         return None
     return "CLAUDE.md does not include AGENTS.md. A line `@AGENTS.md` in it would do so."

@@ -2,6 +2,10 @@
 
 Only what the hosts themselves read is accepted: no single quotes, no bare keys. The spans let
 `jsonc_edit` change a file by cutting and inserting text, so every other byte stays as it was.
+
+The standard library's decoder does the reading: comments and trailing commas are overwritten
+with as many blanks first, so its places are the text's. Members are looked for only in the
+objects that somebody asks about; `~/.claude.json` can have several megabytes.
 """
 
 from __future__ import annotations
@@ -10,13 +14,27 @@ import json
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
-_TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)+", re.DOTALL)
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_DEEPEST = 200
+# All repetitions are possessive: no text makes them go back, so all take linear time.
+_STRING = r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+"?+'
+_BLANKS = re.compile(r"[ \t\r\n]*+")
+_COMMENT = re.compile(r"//[^\r\n]*+|/\*.*?\*/", re.DOTALL)
+_COMMENTS = re.compile(rf"{_STRING}|(//[^\r\n]*+|/\*.*?\*/)|(/\*)", re.DOTALL)
+_COMMAS = re.compile(
+    rf"{_STRING}|[\[{{,][ \t\r\n]*+,|(,)(?=[ \t\r\n]*+[}}\]])", re.DOTALL
+)  # the second is a comma after nothing, which stays and is refused
+_CONSTANTS = re.compile(rf"{_STRING}|(NaN|-?Infinity)", re.DOTALL)
+_REASONS = {
+    "Expecting value": "expected a value",
+    "Expecting ','": "expected ',' or the end of the object or list",
+    "Expecting ':'": "expected ':'",
+    "Expecting property name": 'expected a "key"',
+    "Illegal trailing comma": "expected a value",
+    "Invalid \\": "invalid escape in a string",
+    "Invalid control": "line break or control character in a string",
+    "Unterminated string": "string without an end",
+}
 
 
 class JsoncError(ValueError):
@@ -25,11 +43,11 @@ class JsoncError(ValueError):
     def __init__(self, reason: str, text: str, position: int) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.line = text.count("\n", 0, position) + 1
+        self.line = line_of(text, position)
         self.column = position - (text.rfind("\n", 0, position) + 1) + 1
 
 
-@dataclass
+@dataclass(eq=False)
 class Member:
     """One `"key": value` of an object, and the comma after it if there is one."""
 
@@ -39,124 +57,140 @@ class Member:
     comma: int | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Source:
+    """A text without its comments, and without its trailing commas too."""
+
+    plain: str
+    strict: str
+
+
+@dataclass(eq=False)
 class Node:
     """A value and where it stands in the text."""
 
     start: int
-    end: int = 0
-    value: Any = None
-    members: list[Member] | None = None
+    end: int
+    value: Any
+    _source: _Source = field(repr=False)
+    _members: list[Member] | None = field(default=None, repr=False)
+
+    @property
+    def members(self) -> list[Member] | None:
+        """The members of an object in the order of the text; None for other values."""
+        if self._members is None and isinstance(self.value, dict):
+            self._members = _find_members(self._source, self.start)
+        return self._members
+
+    def all_members(self, key: str) -> list[Member]:
+        """All members of this name."""
+        return [member for member in self.members or [] if member.key == key]
 
     def member(self, key: str) -> Member | None:
         """The member of this name; of doubles the last one, which is what parsers keep."""
-        return next((m for m in reversed(self.members or []) if m.key == key), None)
+        return next(reversed(self.all_members(key)), None)
 
 
-@dataclass
-class _Reader:
-    text: str
-    at: int = 0
-    depth: int = field(default=0)
-
-    def fail(self, reason: str, position: int | None = None) -> JsoncError:
-        return JsoncError(reason, self.text, self.at if position is None else position)
-
-    def skip(self) -> None:
-        found = _TRIVIA.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        if self.text.startswith("/*", self.at):
-            raise self.fail("comment without an end")
-
-    def peek(self) -> str:
-        self.skip()
-        return self.text[self.at : self.at + 1]
-
-    def node(self) -> Node:
-        kind = self.peek()
-        if kind not in "{[" or not kind:
-            return self.scalar()
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.fail("nested too deeply")
-        found = self.object() if kind == "{" else self.array()
-        self.depth -= 1
-        return found
-
-    def scalar(self) -> Node:
-        start = self.at
-        found = _STRING.match(self.text, start) or _SCALAR.match(self.text, start)
-        if not found:
-            raise self.fail("expected a value" if start < len(self.text) else "unexpected end")
-        self.at = found.end()
-        return Node(start, self.at, self.decode(found.group(), start))
-
-    def decode(self, token: str, start: int) -> Any:
-        try:
-            return json.loads(token)
-        except ValueError as error:
-            raise self.fail("invalid escape in a string", start) from error
-
-    def array(self) -> Node:
-        node = Node(self.at, value=[])
-        self.at += 1
-        while self.peek() != "]":
-            node.value.append(self.node().value)
-            self.comma("]")
-        self.at += 1
-        node.end = self.at
-        return node
-
-    def object(self) -> Node:
-        node = Node(self.at, value={}, members=[])
-        self.at += 1
-        while self.peek() != "}":
-            member = self.pair()
-            assert node.members is not None
-            node.members.append(member)
-            node.value[member.key] = member.value.value
-            member.comma = self.comma("}")
-        self.at += 1
-        node.end = self.at
-        return node
-
-    def pair(self) -> Member:
-        start = self.at
-        found = _STRING.match(self.text, start)
-        if not found:
-            raise self.fail('expected a "key"' if start < len(self.text) else "unexpected end")
-        self.at = found.end()
-        key = self.decode(found.group(), start)
-        if self.peek() != ":":
-            raise self.fail("expected ':'")
-        self.at += 1
-        return Member(key, start, self.node())
-
-    def comma(self, closing: str) -> int | None:
-        following = self.peek()
-        if following == ",":
-            self.at += 1
-            return self.at - 1
-        if following != closing:
-            raise self.fail(f"expected ',' or '{closing}'" if following else "unexpected end")
-        return None
-
-
-@lru_cache(maxsize=4)  # one edit looks at the same text several times; nobody changes a node
+@lru_cache(maxsize=2)  # one edit looks at the same text several times; nobody changes a node
 def parse(text: str) -> Node:
     """The document's value with the places of its parts."""
-    reader = _Reader(text)
-    node = reader.node()
-    if reader.peek():
-        raise reader.fail("text after the end of the value")
-    return node
+    try:
+        return _document(_Source(text, text))
+    except (ValueError, RecursionError):
+        plain = _without_comments(text)
+        source = _Source(plain, _blanked(plain, _COMMAS))
+    try:
+        return _document(source)
+    except json.JSONDecodeError as error:
+        raise JsoncError(_reason(error), text, error.pos) from error
+    except _ConstantError as error:
+        raise JsoncError("expected a value", text, _constant(source.strict)) from error
+    except RecursionError as error:
+        raise JsoncError("nested too deeply", text, 0) from error
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity, which Python reads and hosts do not."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _ConstantError(name)
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+
+
+def _document(source: _Source) -> Node:
+    start = _skip(source.strict, 0)
+    value, end = _decode(source.strict, start)
+    following = _skip(source.strict, end)
+    if following < len(source.strict):
+        raise json.JSONDecodeError("text after the end of the value", source.strict, following)
+    return Node(start, end, value, source)
+
+
+def _find_members(source: _Source, start: int) -> list[Member]:
+    """The members of the object that starts here, in a text that is known to be right."""
+    plain, strict = source.plain, source.strict
+    members: list[Member] = []
+    at = _skip(plain, start + 1)
+    while plain[at] != "}":
+        key, end = _decode(strict, at)
+        value_at = _skip(plain, _skip(plain, end) + 1)
+        value, end = _decode(strict, value_at)
+        member = Member(key, at, Node(value_at, end, value, source))
+        members.append(member)
+        at = _skip(plain, end)
+        if plain[at] == ",":
+            member.comma = at
+            at = _skip(plain, at + 1)
+    return members
+
+
+def _skip(text: str, position: int) -> int:
+    found = _BLANKS.match(text, position)
+    return found.end() if found else position
+
+
+def _reason(error: json.JSONDecodeError) -> str:
+    if error.pos >= len(error.doc):
+        return "unexpected end"
+    known = (ours for theirs, ours in _REASONS.items() if error.msg.startswith(theirs))
+    return next(known, error.msg)
+
+
+def _constant(text: str) -> int:
+    places = (found.start() for found in _CONSTANTS.finditer(text) if found.lastindex)
+    return next(places, 0)
+
+
+def _without_comments(text: str) -> str:
+    return _blanked(text, _COMMENTS)
+
+
+def _blanked(text: str, pattern: re.Pattern[str]) -> str:
+    """The text with blanks in place of the pattern's first group."""
+    parts, done = [], 0
+    for found in pattern.finditer(text):
+        if found.lastindex == 1:
+            parts += [text[done : found.start()], " " * (found.end() - found.start())]
+            done = found.end()
+        elif found.lastindex:
+            raise JsoncError("comment without an end", text, found.start())
+    return "".join([*parts, text[done:]])
+
+
+def line_of(text: str, position: int) -> int:
+    """The number of the line in which a place is."""
+    return text.count("\n", 0, position) + 1
 
 
 def has_value(text: str) -> bool:
     """Whether there is anything but blanks and comments."""
-    reader = _Reader(text)
-    return bool(reader.peek())
+    start = _skip(text, 0)
+    if text[start : start + 1] != "/":
+        return start < len(text)
+    return bool(_without_comments(text).strip(" \t\r\n"))
 
 
 def last_comment(text: str, start: int, stop: int) -> re.Match[str] | None:

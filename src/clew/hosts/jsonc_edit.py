@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.hosts.jsonc import (
     JsoncError,
@@ -21,9 +21,13 @@ from clew.hosts.jsonc import (
     after_last_comment,
     has_value,
     last_comment,
+    line_of,
     parse,
     without_blanks,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Path = tuple[str, ...]
 Trace = dict[str, Any]
@@ -40,6 +44,21 @@ class Edit:
 def load(text: str) -> Any:
     """The document's value; nothing at all counts as an empty object."""
     return parse(text).value if has_value(text) else {}
+
+
+def refuse_doubles(text: str, path: Path) -> None:
+    """Refuse a member that stands twice: hosts differ on which counts, and one would be missed."""
+    if not path or not has_value(text):
+        return
+    nodes, doubled = [parse(text)], list[Member]()
+    for key in path:
+        found = [member for node in nodes for member in node.all_members(key)]
+        doubled = found if len(found) > 1 else doubled
+        nodes = [member.value for member in found]
+    if doubled and nodes and nodes != [_descend(text, path)[0]]:
+        lines = " and ".join(str(line_of(text, member.start)) for member in doubled)
+        reason = f'"{doubled[0].key}" stands {len(doubled)} times, in lines {lines}'
+        raise JsoncError(f"{reason}; keep one of them", text, doubled[0].start)
 
 
 def is_blank(text: str) -> bool:
@@ -150,11 +169,18 @@ def _on_one_line(text: str, node: Node) -> bool:
 
 
 def _member_indent(text: str, node: Node, unit: str) -> str:
+    indent = next(_indents(text, node), None)
+    return _line_indent(text, node.start) + unit if indent is None else indent
+
+
+def _indents(text: str, node: Node) -> Iterator[str]:
+    """The blanks before each member that begins a line."""
+    end = node.start
     for member in node.members or []:
-        line_start = text.rfind("\n", 0, member.start) + 1
-        if not text[line_start : member.start].strip(" \t"):
-            return text[line_start : member.start]
-    return _line_indent(text, node.start) + unit
+        line = text.rfind("\n", end, member.start) + 1
+        if line and not text[line : member.start].strip(" \t"):
+            yield text[line : member.start]
+        end = member.value.end
 
 
 def _line_indent(text: str, position: int) -> str:
@@ -164,11 +190,7 @@ def _line_indent(text: str, position: int) -> str:
 
 def _unit(text: str) -> str:
     """One step of indentation, as the document's first member shows it."""
-    for member in parse(text).members or []:
-        line = text[text.rfind("\n", 0, member.start) + 1 : member.start]
-        if line and not line.strip(" \t"):
-            return line
-    return "  "
+    return next(filter(None, _indents(text, parse(text))), "  ")
 
 
 def _newline(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.hosts.reading import read_bytes
 from clew.kit.errors import Invalid
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked
@@ -108,10 +109,10 @@ def identity(path: Path) -> str:
 
 def _read(path: Path) -> list[Record]:
     try:
-        document = json.loads(path.read_bytes())
-        return [_record(item) for item in document["files"]]
-    except FileNotFoundError:
-        return []
+        data = read_bytes(path)
+        if data is None:
+            return []
+        return [_record(item) for item in json.loads(data)["files"]]
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(
             f"{path} is not readable: {error}",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.hosts.ledger import Record, identity
+from clew.hosts.reading import read_bytes
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.project import clew_home
@@ -25,16 +26,6 @@ class Owner:
     project: Path | None = None
     host: str | None = None
     scope: str | None = None
-
-
-def read_bytes(path: Path) -> bytes | None:
-    """The file's bytes, or None when there is no such file."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be read: {error.strerror}") from error
 
 
 def refuse_outside(path: Path, project: Path | None, *, force: bool) -> None:

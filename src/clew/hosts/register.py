@@ -10,20 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from clew.catalog.faces import FACES
 from clew.hosts.formats import ConfigText
 from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
 from clew.hosts.ledger import open_ledger
 from clew.hosts.managed import (
     Owner,
-    read_bytes,
     refuse_outside,
     remove_part,
     take_back,
     write_part,
 )
 from clew.hosts.places import config_path, short
-from clew.hosts.words import is_ours, server_words, wanted_words
+from clew.hosts.reading import read_bytes
+from clew.hosts.words import is_ours, server_words, wanted_words, why_not_tried
 from clew.kit.errors import Conflict, Invalid, Unavailable
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from clew.catalog.faces import Face
     from clew.hosts.ledger import Ledger
     from clew.hosts.model import Host, Scope, ServerWords
-
-
-_OWN_VARIABLES = tuple(f"{name.upper()}_" for name in FACES)
 
 
 @dataclass(frozen=True)
@@ -230,28 +226,31 @@ def _updated(config: ConfigText, target: Target, words: ServerWords) -> str:
     return config.text
 
 
-def _greet(target: Target) -> Greeting:
-    """Start what now stands in the file, read back from disk."""
+def _greet(target: Target) -> Greeting | None:
+    """Start what now stands in the file, read back from disk; None if that is not for us to do."""
     words = target.host.shape.words(_entry_on_disk(target))
     if words is None:
         raise HandshakeFailed(f"{target.path} does not hold the entry after writing.")
-    return shake_hands(_safe_words(target, words), desktop=target.is_desktop)
+    return _tried(target, words)
 
 
-def _safe_words(target: Target, words: ServerWords) -> ServerWords:
-    """The words to start on this machine.
+def _tried(target: Target, words: ServerWords) -> Greeting | None:
+    """What the server says when it is started; None if it must not be.
 
-    A project's file may come from others, and a variable such as PYTHONPATH would make their
-    code run here; so only variables that Clew itself reads are taken from it.
+    A project's file may come from others: a variable such as PYTHONPATH would make their code
+    run here, CLEW_TOKEN_FILE would write where they say. So its environment is left out.
     """
-    left_out = _foreign_variables(target, words)
-    return replace(words, env={k: v for k, v in words.env.items() if k not in left_out})
+    if why_not_started(target, words):
+        return None
+    safe = words if target.scope == "user" else replace(words, env={})
+    return shake_hands(safe, desktop=target.is_desktop)
 
 
-def _foreign_variables(target: Target, words: ServerWords) -> list[str]:
+def why_not_started(target: Target, words: ServerWords) -> str | None:
+    """Why an entry is judged by its text only, or None; a user's own file is trusted."""
     if target.scope == "user":
-        return []
-    return [name for name in words.env if not name.startswith(_OWN_VARIABLES)]
+        return None
+    return why_not_tried(words, target.expected, target.face)
 
 
 def _entry_on_disk(target: Target) -> Any:
@@ -267,11 +266,19 @@ def _refused(error: HandshakeFailed, state: str) -> Unavailable:
     )
 
 
+def _trial_notes(target: Target, words: ServerWords) -> tuple[str, ...]:
+    """What was not tried of an entry in a shared file."""
+    reason = why_not_started(target, words)
+    if reason:
+        return (f"not started: {reason}. This file is shared and may come from others.",)
+    if words.env and target.scope == "project":
+        left_out = ", ".join(words.env)
+        return (f"The server was tried without {left_out}, which this shared file sets.",)
+    return ()
+
+
 def _notes(target: Target, words: ServerWords) -> tuple[str, ...]:
-    notes = []
-    left_out = ", ".join(_foreign_variables(target, words))
-    if left_out:
-        notes.append(f"The server was tried without {left_out}, which this shared file sets.")
+    notes = [*_trial_notes(target, words)]
     if target.scope == "project" and Path(words.command).is_absolute():
         notes.append(
             f"{words.command} is a path of this machine: do not commit it for others. "
@@ -284,8 +291,8 @@ def _notes(target: Target, words: ServerWords) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _tool_notes(target: Target, greeting: Greeting) -> tuple[str, ...]:
-    if greeting.tools:
+def _tool_notes(target: Target, greeting: Greeting | None) -> tuple[str, ...]:
+    if greeting is None or greeting.tools:
         return ()
     name = target.face.name
     return (f"{name} offers no tools yet; `clew tools --face {name} --all` lists what is planned.",)
@@ -295,7 +302,7 @@ def check(target: Target) -> Report:
     """Whether our entry is there, is right, and starts a server that answers.
 
     Status `ok`, `missing`, `different` (it starts something else) or `broken`. A command that
-    a project's file names is started only if it is this very program.
+    a project's file names is started only if it is this very program with harmless options.
     """
     try:
         entry = _entry_on_disk(target)
@@ -316,10 +323,10 @@ def _checked_server(target: Target, words: ServerWords) -> Report:
     if wanted != words and target.scope == "project":
         return Report(target, "different", words, problem=problem)
     try:
-        greeting = shake_hands(_safe_words(target, words), desktop=target.is_desktop)
+        greeting = _tried(target, words)
     except HandshakeFailed as error:
         return Report(target, "broken", words, problem=error.message)
-    notes = _tool_notes(target, greeting)
+    notes = (*_trial_notes(target, words), *_tool_notes(target, greeting))
     if wanted != words:
         return Report(target, "different", words, greeting, problem, notes)
     return Report(target, "ok", words, greeting, notes=notes)

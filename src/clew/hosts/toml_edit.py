@@ -19,9 +19,17 @@ if TYPE_CHECKING:
     from clew.hosts.jsonc_edit import Path, Trace
 
 
+class ShapeError(ValueError):
+    """Something on the way to an entry is not a table; says what is expected."""
+
+
 def load(text: str) -> Any:
     """The document's value."""
     return _parsed(text).unwrap()
+
+
+def refuse_doubles(text: str, path: Path) -> None:
+    """Nothing to refuse: TOML itself forbids a key that stands twice."""
 
 
 def is_blank(text: str) -> bool:
@@ -31,7 +39,9 @@ def is_blank(text: str) -> bool:
 
 def put(text: str, path: Path, value: object) -> Edit:
     """Set the table or key at this path."""
-    before = value_at(load(text), path)
+    whole = load(text)
+    _refuse_other_shapes(whole, path)
+    before = value_at(whole, path)
     if before is None and isinstance(value, dict):
         appended = _block(text, path, value)
         if _is_right(text + appended, path, value):
@@ -56,6 +66,16 @@ def remove(text: str, path: Path, trace: Trace) -> str:
         if _is_removed(text, shorter, path):
             return shorter
     return _deleted(text, path)
+
+
+def _refuse_other_shapes(value: Any, path: Path) -> None:
+    """Refuse a document in which something else stands where a table must hold the entry."""
+    for depth, key in enumerate(path[:-1], 1):
+        value = value.get(key, {})
+        if not isinstance(value, dict):
+            name, expected = ".".join(path[:depth]), ".".join(path[: depth + 1])
+            what = "a list" if isinstance(value, list) else "a plain value"
+            raise ShapeError(f"{name} is {what}; expected a table, as in [{expected}]")
 
 
 def _parsed(text: str) -> TOMLDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from pathlib import Path, PurePath
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from clew.hosts.model import Host, Scope
 
 _RUNNERS = ("uv", "uvx", "pipx")
+# What an entry of a project may add when Clew tries it: options that only choose tools. No paths,
+# no network; and no `$` or `{` in a value, which hosts expand and which could become an option.
+_HARMLESS = {
+    "--toolsets": True, "--tools": True, "--exclude-tools": True,
+    "--read-only": False, "--extended": False,
+}  # fmt: skip
+_PLAIN_LIST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_, -]*")
 
 
 def server_words(face: Face, host: Host, scope: Scope) -> ServerWords:
@@ -53,6 +61,40 @@ def is_ours(words: ServerWords | None, face: Face) -> bool:
         return name in (face.name, "clew")
     runs_module = words.args[:2] == ("-m", "clew")
     return runs_module or (name in _RUNNERS and "clew" in map(_package_name, words.args))
+
+
+def why_not_tried(words: ServerWords, expected: ServerWords, face: Face) -> str | None:
+    """Why the words of a project's file must not be run to see whether they work, or None.
+
+    Such a file may come from others, and looking at a clone must not do what it says.
+    """
+    if "$" in words.command or "{" in words.command:
+        return f"its command has a variable in it: {words.command}"
+    head = _allowed_head(words, expected, face)
+    if head is None:
+        return f"{words.line} is not a plain way to start {face.name}"
+    odd = _first_odd_word(words.args[len(head) :])
+    return None if odd is None else f"it adds {odd}, and only options that choose tools are tried"
+
+
+def _allowed_head(words: ServerWords, expected: ServerWords, face: Face) -> tuple[str, ...] | None:
+    is_face = _program_name(words.command) in FACES
+    heads = [(face.serve_command,)] if is_face else []
+    heads += [expected.args] if words.command == expected.command else []
+    return next((head for head in heads if words.args[: len(head)] == head), None)
+
+
+def _first_odd_word(options: tuple[str, ...]) -> str | None:
+    """The first word that is neither a harmless option nor the plain value of one."""
+    rest = iter(options)
+    for word in rest:
+        flag, equals, value = word.partition("=")
+        takes = _HARMLESS.get(flag)
+        if takes is None or (equals and not takes):
+            return word
+        if takes and not _PLAIN_LIST.fullmatch(value if equals else next(rest, "")):
+            return f"{flag} with an unusual value"
+    return None
 
 
 def _program_name(command: str) -> str:

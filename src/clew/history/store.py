@@ -1,0 +1,320 @@
+"""The index: opening it, its repositories, and what is written to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.history.model import PLACE_BITS, IndexedCommit, Repo, first_id, last_id
+from clew.history.schema import MIGRATIONS
+from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
+from clew.kit.sqlite import open_database, open_read_only, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NAME = re.compile(r"[\w.@+~-][\w.@+~ /-]{0,199}")
+
+
+def database_path(settings: Mapping[str, str] | None = None) -> Path:
+    """Where the index is: `--db`, `COMMITMUX_DB`, or `~/.commitmux/db.sqlite3`."""
+    named = (settings or {}).get("db") or os.environ.get("COMMITMUX_DB")
+    return Path(named).expanduser() if named else Path.home() / ".commitmux" / "db.sqlite3"
+
+
+def check_name(name: str) -> str:
+    """A repository name that is safe to show, to store and to use in a path."""
+    if not _NAME.fullmatch(name) or ".." in name.split("/") or name.endswith("/"):
+        raise Invalid(
+            f"Not a usable repository name: {name!r}",
+            "Use letters, digits and . _ - @ + ~ between them.",
+        )
+    return name
+
+
+class HistoryStore:
+    """One connection to the index."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+        self._people: dict[tuple[str, str], int] = {}
+        self._paths: dict[str, int] = {}
+
+    @classmethod
+    def create(cls, path: Path) -> HistoryStore:
+        """Open the index for writing, making it if there is none."""
+        try:
+            return cls(open_database(path, MIGRATIONS), path)
+        except sqlite3.DatabaseError as error:
+            raise Unavailable(f"Cannot open the database at {path}: {error}") from error
+
+    @classmethod
+    def open(cls, path: Path) -> HistoryStore:
+        """Open an index that exists, for writing."""
+        _require(path)
+        return cls.create(path)
+
+    @classmethod
+    def read(cls, path: Path) -> HistoryStore:
+        """Open an index that exists, for reading only."""
+        _require(path)
+        try:
+            connection = open_read_only(path)
+            connection.execute("SELECT count(*) FROM repos")
+        except sqlite3.DatabaseError as error:
+            raise Unavailable(f"Cannot read the database at {path}: {error}") from error
+        return cls(connection, path)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def repos(self) -> list[Repo]:
+        """All repositories, in the order they were added."""
+        rows = self.connection.execute("SELECT * FROM repos ORDER BY repo_id")
+        return [_repo(row) for row in rows]
+
+    def find_repo(self, name: str) -> Repo:
+        """The repository of that name."""
+        row = self.connection.execute("SELECT * FROM repos WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise NotFound(f"Repo '{name}' not found")
+        return _repo(row)
+
+    def add_repo(self, repo: Repo) -> Repo:
+        """Register a repository."""
+        try:
+            with writing(self.connection):
+                cursor = self.connection.execute(
+                    "INSERT INTO repos (name, local_path, remote_url, default_branch, all_refs,"
+                    " exclude_prefixes, author_filter, managed_clone)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    _repo_values(repo),
+                )
+        except sqlite3.IntegrityError:
+            raise Conflict(
+                f"A repo named '{repo.name}' already exists."
+                " Use 'commitmux status' to see all repos."
+            ) from None
+        return self.find_repo(repo.name) if cursor.rowcount else repo
+
+    def update_repo(self, repo: Repo) -> None:
+        """Store a repository's new settings."""
+        with writing(self.connection):
+            self.connection.execute(
+                "UPDATE repos SET name = ?, local_path = ?, remote_url = ?, default_branch = ?,"
+                " all_refs = ?, exclude_prefixes = ?, author_filter = ?, managed_clone = ?"
+                " WHERE repo_id = ?",
+                (*_repo_values(repo), repo.repo_id),
+            )
+
+    def commit_count(self, repo_id: int) -> int:
+        """How many reachable commits of a repository are indexed."""
+        row = self.connection.execute(
+            "SELECT count(*) FROM commit_rows WHERE id BETWEEN ? AND ? AND reachable",
+            (first_id(repo_id), last_id(repo_id)),
+        ).fetchone()
+        return int(row[0])
+
+    def state(self, repo_id: int) -> sqlite3.Row | None:
+        """When a repository was synced, up to where, and what went wrong."""
+        row: sqlite3.Row | None = self.connection.execute(
+            "SELECT * FROM ingest_state WHERE repo_id = ?", (repo_id,)
+        ).fetchone()
+        return row
+
+    def set_state(self, repo_id: int, at: int | None, sha: str | None, error: str | None) -> None:
+        """Store the outcome of a sync; None keeps what is there, except for the error."""
+        self.connection.execute(
+            "INSERT INTO ingest_state VALUES (?, ?, ?, ?) ON CONFLICT (repo_id) DO UPDATE SET"
+            " last_synced_at = coalesce(excluded.last_synced_at, last_synced_at),"
+            " last_synced_sha = coalesce(excluded.last_synced_sha, last_synced_sha),"
+            " last_error = excluded.last_error",
+            (repo_id, at, sha, error),
+        )
+
+    def tips(self, repo_id: int) -> dict[str, str]:
+        """The refs up to which everything is indexed."""
+        rows = self.connection.execute(
+            "SELECT ref, sha FROM ref_tips WHERE repo_id = ?", (repo_id,)
+        )
+        return {row["ref"]: row["sha"] for row in rows}
+
+    def set_tips(self, repo_id: int, tips: Mapping[str, str]) -> None:
+        """Store the refs up to which everything is indexed now."""
+        self.connection.execute("DELETE FROM ref_tips WHERE repo_id = ?", (repo_id,))
+        self.connection.executemany(
+            "INSERT INTO ref_tips VALUES (?, ?, ?)",
+            [(repo_id, ref, sha) for ref, sha in tips.items()],
+        )
+
+    def known(self, repo_id: int, shas: Sequence[str]) -> dict[str, int]:
+        """Which of these commits are indexed, with their ids."""
+        low, high = first_id(repo_id), last_id(repo_id)
+        found = {}
+        for sha in shas:
+            row = self.connection.execute(
+                "SELECT id FROM commit_rows INDEXED BY commit_sha"
+                " WHERE sha = ? AND id BETWEEN ? AND ?",
+                (bytes.fromhex(sha), low, high),
+            ).fetchone()
+            if row is not None:
+                found[sha] = row[0]
+        return found
+
+    def next_place(self, repo_id: int) -> int:
+        """The place of the next commit of a repository."""
+        row = self.connection.execute(
+            "SELECT next_place FROM repos WHERE repo_id = ?", (repo_id,)
+        ).fetchone()
+        return int(row[0])
+
+    def write_commits(self, repo_id: int, commits: Sequence[IndexedCommit]) -> None:
+        """Append commits to a repository's history. Call inside a transaction."""
+        place = self.next_place(repo_id)
+        for offset, commit in enumerate(commits):
+            self._write_commit((repo_id << PLACE_BITS) | (place + offset), commit)
+        self.connection.execute(
+            "UPDATE repos SET next_place = ? WHERE repo_id = ?", (place + len(commits), repo_id)
+        )
+
+    def _write_commit(self, commit_id: int, commit: IndexedCommit) -> None:
+        meta, execute = commit.meta, self.connection.execute
+        patch_id = self._patch_id(commit)
+        execute(
+            "INSERT INTO commit_rows (id, sha, author_id, committer_id, author_time, author_zone,"
+            " commit_time, subject, body, parents, patch_id, patch_size, preview, problem)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                commit_id,
+                bytes.fromhex(meta.sha),
+                self._person_id(meta.author_name, meta.author_email),
+                self._person_id(meta.committer_name, meta.committer_email),
+                meta.author_time,
+                meta.author_zone,
+                meta.commit_time,
+                meta.subject,
+                meta.body,
+                bytes.fromhex("".join(meta.parents)),
+                patch_id,
+                commit.patch_size,
+                commit.preview,
+                commit.problem,
+            ),
+        )
+        self.connection.executemany(
+            "INSERT INTO file_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    commit_id,
+                    number,
+                    self._path_id(change.path),
+                    change.status,
+                    None if change.old_path is None else self._path_id(change.old_path),
+                    change.added,
+                    change.removed,
+                )
+                for number, change in enumerate(commit.files)
+            ],
+        )
+        execute(
+            "INSERT INTO commits_fts (rowid, subject, body, patch_preview) VALUES (?, ?, ?, ?)",
+            (commit_id, meta.subject, meta.body, commit.preview),
+        )
+        execute(
+            "INSERT INTO search_fts (rowid, subject, body, added, removed, context, paths)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                commit_id,
+                meta.subject,
+                meta.body,
+                commit.added_text,
+                commit.removed_text,
+                commit.context_text,
+                "\n".join(change.path for change in commit.files),
+            ),
+        )
+
+    def _patch_id(self, commit: IndexedCommit) -> int | None:
+        if commit.patch_digest is None:
+            return None
+        row = self.connection.execute(
+            "SELECT patch_id FROM patch_rows WHERE digest = ?", (commit.patch_digest,)
+        ).fetchone()
+        if row is not None:
+            return int(row[0])
+        cursor = self.connection.execute(
+            "INSERT INTO patch_rows (digest, size, blob) VALUES (?, ?, ?)",
+            (commit.patch_digest, commit.patch_size, commit.patch_blob),
+        )
+        return cursor.lastrowid
+
+    def _person_id(self, name: str, email: str) -> int:
+        key = (name, email)
+        if key not in self._people:
+            row = self.connection.execute(
+                "SELECT person_id FROM people WHERE name = ? AND email = ?", key
+            ).fetchone()
+            if row is None:
+                row = self.connection.execute(
+                    "INSERT INTO people (name, email) VALUES (?, ?) RETURNING person_id", key
+                ).fetchone()
+            self._people[key] = row[0]
+        return self._people[key]
+
+    def _path_id(self, path: str) -> int:
+        if path not in self._paths:
+            row = self.connection.execute(
+                "SELECT path_id FROM paths WHERE path = ?", (path,)
+            ).fetchone()
+            self._paths[path] = row[0] if row is not None else self._add_path(path)
+        return self._paths[path]
+
+    def _add_path(self, path: str) -> int:
+        row = self.connection.execute(
+            "INSERT INTO paths (path) VALUES (?) RETURNING path_id", (path,)
+        ).fetchone()
+        self.connection.execute("INSERT INTO paths_fts (rowid, path) VALUES (?, ?)", (row[0], path))
+        return int(row[0])
+
+    def forget_numbers(self) -> None:
+        """Drop remembered numbers, after a transaction that was rolled back."""
+        self._people.clear()
+        self._paths.clear()
+
+
+def _require(path: Path) -> None:
+    if not path.exists():
+        raise Unavailable(f"Database not found at {path}. Run 'commitmux init' first.")
+
+
+def _repo(row: sqlite3.Row) -> Repo:
+    return Repo(
+        repo_id=row["repo_id"],
+        name=row["name"],
+        local_path=row["local_path"],
+        remote_url=row["remote_url"],
+        default_branch=row["default_branch"],
+        all_refs=bool(row["all_refs"]),
+        exclude_prefixes=tuple(json.loads(row["exclude_prefixes"])),
+        author_filter=row["author_filter"],
+        managed_clone=bool(row["managed_clone"]),
+    )
+
+
+def _repo_values(repo: Repo) -> tuple[object, ...]:
+    return (
+        repo.name,
+        repo.local_path,
+        repo.remote_url,
+        repo.default_branch,
+        int(repo.all_refs),
+        json.dumps(list(repo.exclude_prefixes)),
+        repo.author_filter,
+        int(repo.managed_clone),
+    )
