@@ -11,7 +11,11 @@ from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.registry import TOOLS, built_tools, select_tools
 from clew.catalog.service import load_handler
 from clew.cli.tools import shown_tokens
+from clew.history.ingest import sync_repo
+from clew.history.repositories import register
+from clew.history.store import HistoryStore, database_path
 from clew.kit.call import Call
+from clew.kit.git import run_git
 
 CHANT_NAMES = [
     "chant_spec_list",
@@ -176,9 +180,34 @@ def test_instructions_fit_what_hosts_keep():
     assert all(len(face.instructions or "") <= 2048 for face in FACES.values())
 
 
+@pytest.fixture
+def indexed(tmp_path, monkeypatch):
+    """A repository with one commit, indexed; its root and the commit's id."""
+    root = tmp_path / "thing"
+    root.mkdir()
+    (root / "file.txt").write_text("first line\n", encoding="utf-8")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Add a file")):
+        run_git(*words, cwd=root)
+    monkeypatch.setenv("COMMITMUX_DB", str(tmp_path / "index" / "db.sqlite3"))
+    store = HistoryStore.create(database_path())
+    sync_repo(store, register(store, root))
+    store.close()
+    return root, run_git("rev-parse", "HEAD", cwd=root).decode().strip()
+
+
 @pytest.mark.parametrize("tool", built_tools(), ids=lambda tool: tool.name)
-def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, tmp_path):
-    arguments = {"operation_name": "x", "duration_seconds": 0, "project": str(tmp_path)}
+def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
+    root, sha = indexed
+    arguments = {
+        "operation_name": "x",
+        "duration_seconds": 0,
+        "project": str(root),
+        "query": "file",
+        "path_glob": "file",
+        "path": "file.txt",
+        "repo": "thing",
+        "sha": sha,
+    }
     known = {k: v for k, v in arguments.items() if k in tool.input_schema["properties"]}
     answer = load_handler(tool)(known, Call())
     Draft202012Validator(tool.output_schema).validate(answer.structured())

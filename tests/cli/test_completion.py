@@ -94,6 +94,7 @@ def test_completing_a_command_imports_none(tmp_path):
         "clew.cli.main",
         "clew.cli.frame",
         "clew.cli.streams",
+        "clew.cli.tables",
         "clew.cli.render",
     }
 

@@ -10,6 +10,7 @@ import sys
 import click
 import pytest
 
+from clew.catalog.registry import TOOLS
 from clew.cli import frame
 from clew.cli.crash import report_text
 from clew.cli.frame import LazyGroup, command, run
@@ -166,14 +167,22 @@ def test_every_command_of_every_face_has_help(name):
                 assert parameter.help, f"{entry} {parameter.name}"
 
 
-def test_every_command_that_answers_takes_json():
-    silent = {"serve", "mcp"}
-    for name in COMMANDS:
-        group = build_group(name)
-        context = click.Context(group, info_name=name)
-        for entry in group.list_commands(context):
-            options = {o for p in group.get_command(context, entry).params for o in p.opts}
-            assert ("--json" in options) == (entry not in silent), entry
+def all_commands(group, prefix=""):
+    """Every command below a group, by the words that call it."""
+    context = click.Context(group)
+    for entry in group.list_commands(context):
+        loaded = group.get_command(context, entry)
+        if isinstance(loaded, click.Group):
+            yield from all_commands(loaded, f"{prefix}{entry} ")
+        else:
+            yield f"{prefix}{entry}", loaded
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_that_answers_takes_json(name):
+    for words, loaded in all_commands(build_group(name)):
+        options = {o for p in loaded.params for o in p.opts}
+        assert ("--json" in options) == (words not in ("serve", "mcp")), words
 
 
 def test_version_and_help_as_real_processes():
@@ -231,7 +240,7 @@ def test_listing_commands_imports_none_of_them():
 
 def test_the_tools_command_tells_what_a_server_offers():
     data = json.loads(clew("tools", "--json").stdout)["data"]
-    assert [t["name"] for t in data["tools"]] == ["clew_guide", "clew_doctor"]
+    assert [t["name"] for t in data["tools"]][:2] == ["clew_guide", "clew_doctor"]
     full = json.loads(clew("tools", "--all", "--json").stdout)["data"]
-    assert len(full["tools"]) == 37
+    assert len(full["tools"]) == len(TOOLS)
     assert clew("tools", "--toolsets", "nope").returncode == 2

@@ -208,7 +208,8 @@ def test_a_program_that_a_repository_brings_is_never_started(repository, program
     check = by_name(start=True, project=str(repository))["host cursor"]
 
     assert check.status == "ok"
-    assert "not started, because a repository brought the command" in check.summary
+    assert "not started: " in check.summary
+    assert "clew is not this installation" in check.summary
     assert not mark.exists()
 
 
@@ -227,7 +228,45 @@ def test_a_package_runner_that_a_repository_names_is_never_started(
 def test_our_program_in_a_repositorys_environment_is_never_started(repository):
     project_entry(repository, "clew", "serve", env={"PYTHONPATH": "/somewhere"})
 
-    assert "not started" in by_name(start=True, project=str(repository))["host cursor"].summary
+    summary = by_name(start=True, project=str(repository))["host cursor"].summary
+    assert "not started: the file sets PYTHONPATH" in summary
+
+
+def test_options_that_a_repository_adds_never_listen_or_write(repository, tmp_path):
+    planted = tmp_path / "new" / "planted"
+    words = ["serve", "--http", "--host", "0.0.0.0", "--port", "0", "--token-file", str(planted)]
+    project_entry(repository, "clew", *words)
+    check = by_name(start=True, project=str(repository))["host cursor"]
+
+    assert check.status == "ok"
+    assert "not started: it adds --http" in check.summary
+    assert not planted.parent.exists()
+
+
+def test_options_that_choose_tools_are_started(repository):
+    project_entry(repository, "clew", "serve", "--read-only", "--tools", "clew_guide")
+
+    assert "answered" in by_name(start=True, project=str(repository))["host cursor"].summary
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_file_that_is_no_file_fails_at_once(repository, make):
+    (repository / ".cursor").mkdir()
+    make(repository / ".cursor" / "mcp.json")
+    check = by_name(start=True, project=str(repository))["host cursor"]
+
+    assert check.status == "fail"
+    assert "not a regular file" in check.summary
+
+
+def test_an_entry_that_stands_twice_fails(own_home):
+    (own_home / ".cursor").mkdir()
+    text = '{"mcpServers": {"clew": {"command": "x"},\n"clew": {"command": "clew"}}}'
+    (own_home / ".cursor" / "mcp.json").write_text(text)
+    check = by_name(start=True)["host cursor"]
+
+    assert check.status == "fail"
+    assert "lines 1 and 2" in check.summary
 
 
 def test_a_wrong_project_leaves_the_hosts_checked(cursor, tmp_path):

@@ -1,11 +1,13 @@
 import json
+import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.hosts.jsonc import JsoncError, parse
-from clew.hosts.jsonc_edit import load, put, remove
+from clew.hosts.jsonc_edit import load, put, refuse_doubles, remove
 
 ENTRY = {"type": "stdio", "command": "clew", "args": ["serve"]}
 PATH = ("mcpServers", "clew")
@@ -19,17 +21,24 @@ def test_comments_and_trailing_commas_are_read():
 @pytest.mark.parametrize(
     ("text", "reason", "line", "column"),
     [
-        ('{"a": 1\n "b": 2}', "expected ',' or '}'", 2, 2),
+        ('{"a": 1\n "b": 2}', "expected ',' or the end", 2, 2),
         ('{\n  "a": tru\n}', "expected a value", 2, 8),
         ("{'a': 1}", 'expected a "key"', 1, 2),
         ('{"a": 1} x', "text after the end", 1, 10),
         ('{"a": ', "unexpected end", 1, 7),
-        ('{"a": "x\n"}', "expected a value", 1, 7),
+        ('{"a": "x\n"}', "line break or control character in a string", 1, 9),
         ('{"a" 1}', "expected ':'", 1, 6),
-        ('{"a": 01}', "expected ',' or '}'", 1, 8),
+        ('{"a": 01}', "expected ',' or the end", 1, 8),
         ('{"a": 1 /* open', "comment without an end", 1, 9),
-        ('{"a": "\\x"}', "invalid escape", 1, 7),
-        ("[" * 300, "nested too deeply", 1, 201),
+        ('{"a": "\\x"}', "invalid escape", 1, 8),
+        ('{"a": "x', "string without an end", 1, 7),
+        ('{"a": [1, NaN]}', "expected a value", 1, 11),
+        ('{"b": "NaN", "a": -Infinity, }', "expected a value", 1, 19),
+        ('// c\n{"a": [,]}', "expected a value", 2, 8),
+        ('{"a": [1,,]}', "expected a value", 1, 10),
+        ("{,}", 'expected a "key"', 1, 2),
+        ("{'a': 1} // c", 'expected a "key"', 1, 2),
+        ("[" * 300_000, "nested too deeply", 1, 1),
     ],
 )
 def test_what_no_host_would_read_is_refused_with_its_place(text, reason, line, column):
@@ -111,6 +120,47 @@ def test_a_container_that_is_no_object_is_refused_with_its_place():
 def test_of_double_keys_the_last_counts():
     text = '{"mcpServers": {}, "mcpServers": {"a": {}}}'
     assert load(put(text, PATH, ENTRY).text)["mcpServers"] == {"a": {}, "clew": ENTRY}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"mcpServers": {\n"clew": 1,\n"clew": 2}}', '"clew" stands 2 times, in lines 2 and 3'),
+        ('{"mcpServers": {"clew": 1},\n"mcpServers": {"clew": 2}}', "in lines 1 and 2"),
+        ('{"mcpServers": {"clew": 1},\n"mcpServers": {}}', '"mcpServers" stands 2 times'),
+    ],
+)
+def test_our_entry_twice_is_refused(text, reason):
+    with pytest.raises(JsoncError, match=reason):
+        refuse_doubles(text, PATH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "// c", '{"mcpServers": {}, "mcpServers": {"clew": 1}}', '{"a": 1, "a": {"clew": 1}}'],
+)
+def test_other_keys_may_stand_twice(text):
+    refuse_doubles(text, PATH)
+
+
+HUGE = {
+    "members": '{"mcpServers": {' + ", ".join(f'"s{n}": {{}}' for n in range(60_000)) + "}\n}",
+    "comments": '{"a": 1 %s}' % ("/* x */ // y\n" * 60_000),
+    "quotes": '{ // c\n"a": "%s"}' % ('\\"' * 500_000),
+    "open quotes": '{ // c\n"a": "%s' % ('\\"' * 500_000),
+    "open comments": ",/*" * 300_000,
+    "commas": "// c\n[%s" % (", \n" * 300_000),
+    "nested": '{"a": ' + "[ " * 300 + "1" + ",]" * 300 + "}",
+}
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_no_text_takes_long(kind):
+    started = time.process_time()
+    with suppress(JsoncError):
+        edit = put(HUGE[kind], PATH, ENTRY)
+        assert remove(edit.text, PATH, edit.trace) == HUGE[kind]
+    assert time.process_time() - started < 5
 
 
 KEYS = st.text(st.characters(codec="utf-8", exclude_characters="\x7f"), max_size=6).filter(

@@ -63,7 +63,8 @@ def test_an_entry_of_ours_keeps_what_people_added(target):
     )
     report = register(target)
     assert report.status == "updated"
-    assert report.greeting.tools[-1] == "x"
+    assert report.greeting.tools == ("one", "two", "three")
+    assert "without CLEW_EXTRA_TOOL" in report.notes[0]
     assert entry_of(target) == {
         "command": "clew",
         "args": ["serve", "--read-only"],
@@ -198,13 +199,102 @@ def test_a_command_from_a_shared_file_is_not_started(target, machine):
 
 
 def test_variables_of_a_shared_file_do_not_reach_the_server(target, machine):
-    machine.program("clew", '#!/bin/sh\ntest -z "$PYTHONPATH" || exit 1\nexec chant "$@"\n')
-    env = {"PYTHONPATH": "/evil", "CLEW_TOOLSETS": "all"}
+    test = 'test -z "$PYTHONPATH$CLEW_TOKEN_FILE" || exit 1'
+    machine.program("clew", f'#!/bin/sh\n{test}\nexec chant "$@"\n')
+    env = {"PYTHONPATH": "/evil", "CLEW_TOKEN_FILE": "/evil"}
     written(target, {"command": "clew", "args": ["serve"], "env": env})
     report = register(target)
     assert report.status == "already"
-    assert "without PYTHONPATH" in report.notes[0]
+    assert "without PYTHONPATH, CLEW_TOKEN_FILE" in report.notes[0]
     assert entry_of(target)["env"] == env
+    checked = check(target)
+    assert checked.status == "ok"
+    assert "without PYTHONPATH, CLEW_TOKEN_FILE" in checked.notes[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "serve --http", "serve --host 0.0.0.0", "serve --port 1", "serve --token-file /x",
+        "serve --token-file=/x", "serve --no-auth", "serve --db /x", "serve --project /x",
+        "serve --tools", "serve --tools --http", "serve --tools=", "serve --tools ${X:---http}",
+        "serve ${X:---http}", "serve --tools {env:X}", "serve --read-only=1", "serve extra", "serve --",
+        "serve --tools a --http",
+    ],
+)  # fmt: skip
+def test_options_of_a_shared_file_that_do_more_than_choose_tools_are_not_tried(
+    target, machine, words
+):
+    trap = machine.home / "sprung"
+    machine.program("clew", f"#!/bin/sh\ntouch {trap}\nexec chant mcp\n")
+    before = written(target, {"command": "clew", "args": words.split()})
+    for report, status in ((register(target), "already"), (check(target), "ok")):
+        assert (report.status, report.greeting) == (status, None)
+        assert report.notes[0].startswith("not started: it adds ")
+    assert target.path.read_bytes() == before
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["serve", "serve --read-only --extended", "serve --toolsets all --tools=a,b --exclude-tools c"],
+)
+def test_options_of_a_shared_file_that_choose_tools_are_tried(target, words):
+    written(target, {"command": "clew", "args": words.split()})
+    report = check(target)
+    assert (report.status, report.notes) == ("ok", ())
+    assert report.greeting
+
+
+def test_another_command_of_clew_in_a_shared_file_is_never_run(target, machine):
+    trap = machine.home / "sprung"
+    machine.program("clew", f'#!/bin/sh\ntest "$1" = serve || touch {trap}\nexec chant mcp\n')
+    written(target, {"command": "clew", "args": ["uninit", "--all", "--project", "serve"]})
+    assert check(target).status == "different"
+    assert register(target).status == "updated"
+    assert entry_of(target)["args"] == ["serve"]
+    assert not trap.exists()
+
+
+def test_an_entry_that_stands_twice_is_refused(target, machine):
+    before = b'{"mcpServers": {\n"clew": {"command": "evil"},\n"clew": {"command": "clew", "args": ["serve"]}}}'
+    target.path.write_bytes(before)
+    for action in (register, unregister):
+        with pytest.raises(
+            Invalid, match=r'\.mcp\.json:2:1: "clew" stands 2 times, in lines 2 and 3'
+        ):
+            action(target)
+    report = check(target)
+    assert report.status == "broken"
+    assert "lines 2 and 3" in report.problem
+    assert target.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("mcp_servers = 5\n", "a plain value"),
+        ("[[mcp_servers]]\nx = 1\n", "a list"),
+        ("mcp_servers = []\n", "a list"),
+    ],
+)
+def test_servers_of_another_shape_in_toml_are_refused_plainly(machine, text, what):
+    target = make_target(HOSTS["codex"], "user", FACES["clew"], None)
+    target.path.parent.mkdir()
+    target.path.write_text(text)
+    with pytest.raises(Invalid) as caught:
+        register(target)
+    expected = f"mcp_servers is {what}; expected a table, as in [mcp_servers.clew]"
+    assert caught.value.message == f"{target.path}: {expected}"
+    assert target.path.read_text() == text
+
+
+def test_toml_that_is_nested_too_deeply_is_refused(machine):
+    target = make_target(HOSTS["codex"], "user", FACES["clew"], None)
+    target.path.parent.mkdir()
+    target.path.write_text(f"a = {'[' * 5000}{']' * 5000}\n")
+    with pytest.raises(Invalid, match="nested"):
+        register(target)
 
 
 def test_a_users_own_file_is_started_as_it_stands(machine):

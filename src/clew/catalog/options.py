@@ -58,6 +58,7 @@ SERVE_OPTIONS = (
     ServeOption("--no-auth", "With --http: ask for no token. Only for tests on your own machine."),
 )
 
+LISTS = tuple(option.key for option in SERVE_OPTIONS if option.is_list)
 HTTP_ONLY = ("host", "port", "token_file", "no_auth")
 _FALSE = ("", "0", "false", "no", "off")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.catalog.faces import FACES
-from clew.catalog.options import HTTP_ONLY, SERVE_OPTIONS, with_environment
+from clew.catalog.options import HTTP_ONLY, LISTS, SERVE_OPTIONS, with_environment
 from clew.kit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def _serve_command(face: Face) -> click.Command:
     def serve(**given: str | bool | tuple[str, ...] | None) -> int:
         options = {k: _as_text(v) for k, v in given.items() if v not in (None, False, ())}
         for key, value in options.items():
-            if not value:
+            if not value and key not in LISTS:
                 raise UsageError(f"--{key.replace('_', '-')} needs a value")
         if "http" not in options:
             for key in HTTP_ONLY:

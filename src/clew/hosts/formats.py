@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 _BOM = "\ufeff"
 _UNCHANGED = "Nothing was changed. Repair the file, then run this again."
+_TOML_PLACE = re.compile(
+    r"(?P<reason>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -74,17 +79,15 @@ class ConfigText:
         return toml_edit if self.format == "toml" else jsonc_edit
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
-        from tomlkit.exceptions import ParseError, TOMLKitError
+        from tomlkit.exceptions import TOMLKitError
 
         try:
             return action()
         except JsoncError as error:
             where = f"{self.path}:{error.line}:{error.column}"
             raise Invalid(f"{where}: {error.reason}", _UNCHANGED) from error
-        except ParseError as error:
-            reason = str(error).partition(" at line")[0]
-            where = f"{self.path}:{error.line}:{error.col}"
-            raise Invalid(f"{where}: {reason}", _UNCHANGED) from error
+        except tomllib.TOMLDecodeError as error:
+            raise Invalid(f"{self.path}{_toml_reason(error)}", _UNCHANGED) from error
         except RecursionError as error:
             raise Invalid(f"{self.path}: nested too deeply", _UNCHANGED) from error
         except (TOMLKitError, toml_edit.ShapeError) as error:
@@ -100,3 +103,9 @@ class ConfigText:
                 f"{self.path}: the entry could not be added without changing something else",
                 "Nothing was changed. Add the entry by hand: --print shows it.",
             )
+
+
+def _toml_reason(error: tomllib.TOMLDecodeError) -> str:
+    """What goes after the file's name: the place, which the message has at its end, and why."""
+    found = _TOML_PLACE.fullmatch(str(error))
+    return ":{line}:{column}: {reason}".format(**found.groupdict()) if found else f": {error}"

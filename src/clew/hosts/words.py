@@ -79,7 +79,7 @@ def why_not_tried(words: ServerWords, expected: ServerWords, face: Face) -> str 
 
 def _allowed_head(words: ServerWords, expected: ServerWords, face: Face) -> tuple[str, ...] | None:
     is_face = _program_name(words.command) in FACES
-    heads = [(face.serve_command,)] if is_face else []
+    heads: list[tuple[str, ...]] = [(face.serve_command,)] if is_face else []
     heads += [expected.args] if words.command == expected.command else []
     return next((head for head in heads if words.args[: len(head)] == head), None)
 
@@ -115,8 +115,9 @@ def wanted_words(
     """
     options = found.args[found.args.index(face.serve_command) + 1 :]
     wanted = ServerWords(expected.command, (*expected.args, *options), found.env)
-    keeps_name = scope == "project" and found.command == face.name and not force
-    if keeps_name or _is_same_program(found, expected, options):
+    if scope == "project" and found.command == face.name and not force:
+        return ServerWords(found.command, (face.serve_command, *options), found.env)
+    if _is_same_program(found, expected, options):
         return found
     return wanted
 
