@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import cold_start, kernel_messages, machine, report, warm_calls
+from benchmarks import cold_start, history_index, kernel_messages, machine, report, warm_calls
 from benchmarks.bench import Bench, Workshop
 
-CLAIMS: tuple[ModuleType, ...] = (cold_start, warm_calls, kernel_messages)
+CLAIMS: tuple[ModuleType, ...] = (cold_start, warm_calls, kernel_messages, history_index)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,6 +38,9 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write them as Markdown")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these claims")
+    parser.add_argument(
+        "--repository", type=Path, metavar="DIR", help="a git directory for the history claim"
+    )
     parser.add_argument("--list", action="store_true", help="list claims and their settings")
     parser.add_argument(
         "settings", nargs="*", metavar="NAME.SETTING=VALUE", help="change a claim's setting"
@@ -84,7 +87,7 @@ def run_claims(options: argparse.Namespace) -> report.Report:
     chosen = [claim for claim in CLAIMS if not options.only or claim.NAME in options.only]
     settings = {claim.NAME: options.settings[claim.NAME] for claim in chosen}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as directory:
-        workshop = Workshop(Path(directory), _say)
+        workshop = Workshop(Path(directory), _say, options.repository)
         claims = [claim.run(Bench(workshop, settings[claim.NAME])) for claim in chosen]
     _say("")
     return report.Report(

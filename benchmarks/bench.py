@@ -16,6 +16,7 @@ class Workshop:
 
     scratch: Path
     say: Callable[[str], None]
+    repository: Path | None = None
 
     @cached_property
     def installation(self) -> Installation:

@@ -205,6 +205,9 @@ def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, inde
         "query": "file",
         "path_glob": "file",
         "path": "file.txt",
+        "start": 1,
+        "text": "file",
+        "issue": "#1",
         "repo": "thing",
         "sha": sha,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.catalog.history_more import MORE_HISTORY_TOOLS
 from clew.catalog.model import (
     INTEGER,
     READS,
@@ -149,4 +150,5 @@ HISTORY_TOOLS = (
             {"repo": STRING, "sha": STRING, "patch_text": STRING}, "repo", "sha", "patch_text"
         ),
     ),
+    *MORE_HISTORY_TOOLS,
 )

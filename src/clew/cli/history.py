@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ history = LazyGroup(
     no_args_is_help=True,
 )
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
 
 
@@ -55,48 +56,19 @@ def init(db: str | None) -> Outcome:
     return Outcome({"db": str(path), "created": not existed}, (f"{words} at {path}",))
 
 
-@command(name="add-repo")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", help="Its name in the index (default: the directory's).")
-@click.option("--exclude", multiple=True, metavar="PREFIX", help="Leave these paths out.")
-@click.option("--all-refs", is_flag=True, help="Index all local branches and tags.")
-@click.option("--default-branch", metavar="BRANCH", help="Index this branch instead of HEAD.")
-@click.option("--author", metavar="EMAIL", help="Index only this author's commits.")
-@_database
-def add_repo(path: Path, db: str | None, **settings: Any) -> Outcome:
-    """Register a local repository. Its history is read by the next sync."""
-    from clew.history.repositories import register
-    from clew.history.store import HistoryStore
-
-    store = HistoryStore.open(_path(db))
-    repo = register(store, path, **settings)
-    text = f"Added repo '{repo.name}' at {repo.local_path}"
-    return Outcome({"name": repo.name, "local_path": repo.local_path}, (text,))
-
-
-@command(name="remove-repo")
-@click.argument("name")
-@_database
-def remove_repo(name: str, db: str | None) -> Outcome:
-    """Forget a repository and all that is indexed of it."""
-    from clew.history.repositories import remove
-    from clew.history.store import HistoryStore
-
-    count = remove(HistoryStore.open(_path(db)), name)
-    what = f" ({count} commits deleted from index)" if count else ""
-    return Outcome({"name": name, "commits": count}, (f"Removed repo '{name}'{what}",))
-
-
 @command()
 @click.option("--repo", metavar="NAME", help="Only this repository.")
+@click.option(
+    "--full", is_flag=True, help="Read everything anew; the old stays until that is done."
+)
 @_database
-def sync(repo: str | None, db: str | None) -> Outcome:
+def sync(repo: str | None, *, full: bool, db: str | None) -> Outcome:
     """Read new commits into the index."""
     from clew.history.store import HistoryStore
 
     store = HistoryStore.open(_path(db))
     repos = [store.find_repo(repo)] if repo else store.repos()
-    done = [_sync_one(store, one) for one in repos]
+    done = [_sync_one(store, one, full=full) for one in repos]
     failed = [entry for entry in done if entry["error"]]
     lines = [_sync_line(entry) for entry in done]
     if not failed and any(entry["indexed"] for entry in done):
@@ -104,14 +76,14 @@ def sync(repo: str | None, db: str | None) -> Outcome:
     return Outcome({"repos": done}, tuple(lines), exit_code=1 if failed else 0)
 
 
-def _sync_one(store: HistoryStore, repo: Repo) -> dict[str, Any]:
-    from clew.history.ingest import sync_repo
+def _sync_one(store: HistoryStore, repo: Repo, *, full: bool) -> dict[str, Any]:
+    from clew.history.syncing import bring_up_to_date
 
     started = time.monotonic()
     entry: dict[str, Any] = {"name": repo.name, "indexed": 0, "known": 0, "filtered": 0}
     try:
         with _progress(repo.name) as advance:
-            result = sync_repo(store, repo, advance)
+            result = bring_up_to_date(store, repo, advance, full=full)
     except ClewError as error:
         return {**entry, "problems": [], "error": error.full_text()}
     known = store.commit_count(repo.repo_id) - result.indexed
@@ -188,7 +160,10 @@ def status(db: str | None) -> Outcome:
 def _when(seconds: int | None) -> str:
     if seconds is None:
         return "never"
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    try:
+        return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except OverflowError:
+        return f"@{seconds}"
 
 
 @command()
@@ -284,11 +259,12 @@ def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome
 def _timestamp(text: str | None) -> int | None:
     if text is None:
         return None
-    if text.lstrip("-").isascii() and text.lstrip("-").isdigit():
+    if text.isascii() and text.removeprefix("-").isdigit():
         return int(text)
     try:
-        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
-    except ValueError:
+        date = datetime.fromisoformat(text)
+        return int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
         raise UsageError(
             f"Not a date: {text}", "Write YYYY-MM-DD, or seconds since 1970."
         ) from None

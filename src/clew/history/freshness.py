@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.history.refs import read_tips
+from clew.history.refs import count_missing, existing_commits, read_tips
 from clew.kit.errors import ClewError
-from clew.kit.git import run_git
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
@@ -36,18 +35,11 @@ def commits_behind(store: HistoryStore, repo: Repo) -> int | None:
     try:
         _, tips = read_tips(Path(repo.local_path), repo)
         done = store.tips(repo.repo_id)
-        missing = [sha for sha in dict.fromkeys(tips.values()) if sha not in done.values()]
-        if not missing:
+        known = set(done.values())
+        new = [sha for sha in set(tips.values()) - known if not store.known(repo.repo_id, [sha])]
+        if not new:
             return 0
-        counted = run_git(
-            "rev-list",
-            "--count",
-            *missing,
-            "--not",
-            *dict.fromkeys(done.values()),
-            "--",
-            cwd=Path(repo.local_path),
-        )
+        root = Path(repo.local_path)
+        return count_missing(root, new, existing_commits(root, known))
     except ClewError:
         return None
-    return int(counted)

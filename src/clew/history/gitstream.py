@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew.history.model import CommitMeta
-from clew.kit.git import open_git
+from clew.kit.git import GitError, open_git
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 
 _FIELDS = 9
 _FORMAT = "%H%x00%P%x00%aN%x00%aE%x00%ad%x00%cN%x00%cE%x00%cd%x00%B%x00"
+# What a repository's own configuration could change in what is read here.
+_PLAIN = (
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "core.quotePath=true",
+    "-c",
+    "core.abbrev=auto",
+    "-c",
+    "diff.suppressBlankEmpty=false",
+    "-c",
+    "diff.renameLimit=1000",
+)
 _READ = 1 << 20
 LARGEST_DIFF = 64 * 1024 * 1024
 
@@ -29,13 +42,20 @@ def read_commits(
     repository: Path, tips: Sequence[str], known: Sequence[str] = ()
 ) -> Iterator[CommitMeta]:
     """Commits reachable from the tips and not from the known ones, parents before children."""
-    revisions = [*tips, "--not", *known] if known else list(tips)
+    revisions = [*tips, *(f"^{sha}" for sha in known)]
+    return _read_log(repository, revisions, "--topo-order", "--reverse")
+
+
+def listed_commits(repository: Path, shas: Sequence[str]) -> Iterator[CommitMeta]:
+    """Just these commits, in this order."""
+    return _read_log(repository, shas, "--no-walk=unsorted") if shas else iter(())
+
+
+def _read_log(repository: Path, revisions: Sequence[str], *order: str) -> Iterator[CommitMeta]:
     process = open_git(
-        "-c",
-        "log.showSignature=false",
+        *_PLAIN,
         "log",
-        "--topo-order",
-        "--reverse",
+        *order,
         "--date=raw",
         "--encoding=UTF-8",
         "--use-mailmap",
@@ -51,6 +71,8 @@ def read_commits(
         process.stdin.close()
     try:
         yield from _parse_log(process)
+        if process.wait() != 0:
+            raise GitError("git could not read the history to its end")
     finally:
         _end(process)
 
@@ -135,10 +157,10 @@ class DiffReader:
         ends = [f"{commit.sha}\n".encode("ascii") for commit in batch]
         ends.append(f"{marker}\n".encode("ascii"))
         diffs: list[bytes | None] = []
-        if not self._skip_to(ends[0]):
+        if not self._skip_to(ends[0], ends[-1]):
             return [None] * len(batch)
         for following in ends[1:]:
-            diff = self._read_to(following)
+            diff = self._read_to(following, ends[-1])
             if diff is None:
                 self.close()
                 break
@@ -147,18 +169,22 @@ class DiffReader:
             del self._buffer[:1]
         return diffs + [None] * (len(batch) - len(diffs))
 
-    def _skip_to(self, header: bytes) -> bool:
+    def _skip_to(self, header: bytes, last: bytes) -> bool:
         """Take the first header away, all but its line end: every diff begins with one."""
         while len(self._buffer) < len(header):
-            if not self._fill():
+            if self._buffer.startswith(last) or not self._fill():
                 return False
         if self._buffer[: len(header)] != header:
             return False
         del self._buffer[: len(header) - 1]
         return True
 
-    def _read_to(self, header: bytes) -> bytes | None:
-        """The bytes before a header line, which is taken away too; of a huge diff the head."""
+    def _read_to(self, header: bytes, last: bytes) -> bytes | None:
+        """The bytes before a header line, which is taken away too; of a huge diff the head.
+
+        None when the batch's last line or the end comes first: git passes over a commit that
+        has vanished meanwhile without a word.
+        """
         wanted = b"\n" + header
         start, kept = 0, b""
         while True:
@@ -167,6 +193,8 @@ class DiffReader:
                 diff = kept or bytes(self._buffer[1 : found + 1])
                 del self._buffer[: found + len(header)]
                 return diff
+            if self._buffer.find(b"\n" + last, start) >= 0:
+                return None
             if len(self._buffer) > LARGEST_DIFF:
                 kept = kept or bytes(self._buffer[1:LARGEST_DIFF])
                 del self._buffer[: -len(wanted)]
@@ -184,8 +212,7 @@ class DiffReader:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = open_git(
-                "-c",
-                "core.quotePath=true",
+                *_PLAIN,
                 "diff-tree",
                 "--stdin",
                 "-r",

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from clew.history.gitstream import DiffReader, read_commits
+from clew.history.forget import forget_commits
+from clew.history.gitstream import DiffReader, listed_commits, read_commits
 from clew.history.model import (
     LARGEST_PATCH,
     PREVIEW_CHARACTERS,
@@ -26,17 +27,22 @@ from clew.history.model import (
     FileChange,
     IndexedCommit,
     Repo,
+    first_id,
+    last_id,
 )
 from clew.history.patches import (
     changed_lines,
     count_lines,
     is_binary_only,
+    paired_sections,
     parse_raw,
-    sections,
+    without_ignored,
 )
 from clew.history.redact import redact_patch
-from clew.history.refs import mark_reachable, read_tips, tips_are_kept
+from clew.history.refs import existing_commits, mark_reachable, read_tips, tips_are_kept
+from clew.history.salvage import readable_commits
 from clew.kit.errors import ClewError
+from clew.kit.git import GitError
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
@@ -45,10 +51,11 @@ if TYPE_CHECKING:
     from clew.history.store import HistoryStore
 
 _BATCH = 48
-_AHEAD = 4
+_AHEAD = 10
 _TRANSACTION_COMMITS = 2000
 _TRANSACTION_BYTES = 24 * 1024 * 1024
 _ZSTD_LEVEL = 3
+_UNFINISHED = "A sync is under way, or was cut off; run 'commitmux sync' to finish it"
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def sync_repo(
     try:
         head, tips = read_tips(root, repo)
         done = store.tips(repo.repo_id)
-        if tips == done:
+        if tips == done and not _went_wrong(store, repo):
             with writing(store.connection):
                 store.set_state(repo.repo_id, int(time.time()), head, None)
             return SyncResult(known=0, tip=head)
@@ -80,6 +87,12 @@ def sync_repo(
         with writing(store.connection):
             store.set_state(repo.repo_id, None, None, error.message)
         raise
+
+
+def _went_wrong(store: HistoryStore, repo: Repo) -> bool:
+    """Whether the last sync was cut off or could not read everything."""
+    state = store.state(repo.repo_id)
+    return state is not None and state["last_error"] is not None
 
 
 def _sync_changed(
@@ -92,20 +105,21 @@ def _sync_changed(
     progress: Callable[[int], None] | None,
 ) -> SyncResult:
     counter = _Counter(progress)
-    known = [sha for sha in dict.fromkeys(done.values()) if _exists(root, sha)]
+    store.forget_numbers()  # another process may have removed what they stood for
+    retried = _went_wrong(store, repo)
+    if retried:
+        _retry_problems(store, repo, root, counter)
+    known = existing_commits(root, set(done.values()))
     fresh = _fresh_commits(store, repo, root, list(dict.fromkeys(tips.values())), known, counter)
-    for batch in _transactions(_indexed(root, repo, fresh)):
-        try:
-            with writing(store.connection):
-                store.write_commits(repo.repo_id, batch)
-        except BaseException:
-            store.forget_numbers()
-            raise
-        counter.add(batch)
+    batches = _indexed(root, repo, fresh)
+    while written := _write_some(store, repo, batches):
+        counter.add(written)
+    orphaned = 0
     with writing(store.connection):
-        rewritten = counter.known > 0 or not tips_are_kept(root, done, tips)
-        orphaned = mark_reachable(store, repo, root, tips) if rewritten else 0
-        store.set_tips(repo.repo_id, tips)
+        if not counter.is_broken:
+            rewritten = retried or counter.known > 0 or not tips_are_kept(root, done, tips)
+            orphaned = mark_reachable(store, repo, root, tips) if rewritten else 0
+            store.set_tips(repo.repo_id, tips)
         problem = counter.problems[-1] if counter.problems else None
         store.set_state(repo.repo_id, int(time.time()), head, problem)
     return SyncResult(
@@ -126,20 +140,52 @@ class _Counter:
         self.known = 0
         self.filtered = 0
         self.problems: list[str] = []
+        self.is_broken = False
         self._progress = progress
 
-    def add(self, batch: list[IndexedCommit]) -> None:
-        self.indexed += len(batch)
-        self.problems += [c.problem for c in batch if c.problem]
+    def add(self, written: list[tuple[str, str | None]]) -> None:
+        self.indexed += len(written)
+        self.problems += [problem for _, problem in written if problem]
         if self._progress is not None:
             self._progress(self.indexed)
 
 
-def _exists(root: Path, sha: str) -> bool:
-    from clew.kit.git import run_git
+def _retry_problems(store: HistoryStore, repo: Repo, root: Path, counter: _Counter) -> None:
+    """Read again the commits whose diffs could not be read before."""
+    rows = store.connection.execute(
+        "SELECT id, sha, reachable, problem FROM commit_rows"
+        " WHERE problem IS NOT NULL AND id BETWEEN ? AND ?",
+        (first_id(repo.repo_id), last_id(repo.repo_id)),
+    ).fetchall()
+    left = {row["sha"].hex(): row for row in rows}
+    for batch in _indexed(root, repo, listed_commits(root, existing_commits(root, left))):
+        with writing(store.connection):
+            for commit in batch:
+                if commit.problem is None:
+                    row = left.pop(commit.meta.sha)
+                    forget_commits(store, [row["id"]])
+                    store.write_commit(row["id"], commit, reachable=bool(row["reachable"]))
+    counter.problems += [row["problem"] for row in left.values() if row["reachable"]]
 
-    found = run_git("cat-file", "-t", sha, cwd=root, check=False)
-    return found.strip() == b"commit"
+
+def _readable(
+    root: Path, tips: list[str], done: list[str], counter: _Counter
+) -> Iterator[CommitMeta]:
+    """All commits; where git cannot walk the history, those that it can still read."""
+    begun = False
+    try:
+        for commit in read_commits(root, tips, done):
+            begun = True
+            yield commit
+    except GitError:
+        if begun:
+            raise
+    else:
+        return
+    shas, unreadable = readable_commits(root, tips)
+    counter.is_broken = bool(unreadable)
+    counter.problems += [f"{sha}: git could not read this commit" for sha in unreadable]
+    yield from listed_commits(root, shas)
 
 
 def _fresh_commits(
@@ -152,7 +198,7 @@ def _fresh_commits(
 ) -> Iterator[CommitMeta]:
     """Commits that are not indexed yet, parents first."""
     wanted = repo.author_filter.lower() if repo.author_filter else None
-    for commit in read_commits(root, tips, done):
+    for commit in _readable(root, tips, done, counter):
         if store.known(repo.repo_id, [commit.sha]):
             counter.known += 1
         elif wanted is not None and commit.author_email.lower() != wanted:
@@ -161,20 +207,31 @@ def _fresh_commits(
             yield commit
 
 
-def _transactions(commits: Iterator[IndexedCommit]) -> Iterator[list[IndexedCommit]]:
-    batch: list[IndexedCommit] = []
+def _write_some(
+    store: HistoryStore, repo: Repo, batches: Iterator[list[IndexedCommit]]
+) -> list[tuple[str, str | None]]:
+    """Write batches as they come, in one transaction of bounded size; what was written."""
+    done: list[tuple[str, str | None]] = []
     size = 0
-    for commit in commits:
-        batch.append(commit)
-        size += commit.patch_size
-        if len(batch) >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    try:
+        with writing(store.connection):
+            for batch in batches:
+                store.write_commits(repo.repo_id, batch)
+                done += [(commit.meta.sha, commit.problem) for commit in batch]
+                size += sum(commit.patch_size for commit in batch)
+                if len(done) >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
+                    break
+            if done:
+                store.set_state(repo.repo_id, None, None, _UNFINISHED)
+    except BaseException:
+        store.forget_numbers()
+        raise
+    return done
 
 
-def _indexed(root: Path, repo: Repo, commits: Iterator[CommitMeta]) -> Iterator[IndexedCommit]:
+def _indexed(
+    root: Path, repo: Repo, commits: Iterator[CommitMeta]
+) -> Iterator[list[IndexedCommit]]:
     """Commits with their diffs, in the same order, read by several processes at once."""
     workers = [_DiffWorker(root, repo) for _ in range(_worker_count())]
     pending: list[_Job] = []
@@ -182,9 +239,9 @@ def _indexed(root: Path, repo: Repo, commits: Iterator[CommitMeta]) -> Iterator[
         for turn, batch in enumerate(_batches(commits)):
             pending.append(workers[turn % len(workers)].submit(batch))
             while len(pending) > _AHEAD * len(workers):
-                yield from pending.pop(0).result()
+                yield pending.pop(0).result()
         while pending:
-            yield from pending.pop(0).result()
+            yield pending.pop(0).result()
     finally:
         for worker in workers:
             worker.stop()
@@ -298,20 +355,13 @@ def index_commit(
         return IndexedCommit(meta, problem=f"{meta.sha}: git could not read this commit's diff")
     raw, patch = _split_diff(diff)
     changes = parse_raw(raw)
-    parts = list(sections(patch))
-    dropped = {n for n, change in enumerate(changes) if change[1].startswith(ignored)}
-    if dropped:
-        kept = [n for n in range(len(changes)) if n not in dropped]
-        if len(parts) == len(changes):
-            parts = [parts[n] for n in kept]
-            patch = b"".join(parts)
-        else:
-            patch, parts = b"", []
-        changes = [changes[n] for n in kept]
-    counted = len(parts) == len(changes)
+    parts = paired_sections(changes, patch)
+    if any(change[1].startswith(ignored) for change in changes):
+        changes, parts = without_ignored(changes, parts, ignored)
+        patch = b"".join(parts)
     files = tuple(
-        FileChange(path, status, old, *(count_lines(parts[n]) if counted else (0, 0)))
-        for n, (status, path, old, _, _) in enumerate(changes)
+        FileChange(path, status, old, *count_lines(part))
+        for (status, path, old, _, _), part in zip(changes, parts, strict=True)
     )
     if not patch or len(patch) > LARGEST_PATCH or is_binary_only(patch):
         return IndexedCommit(meta, files, patch_size=len(patch))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import zstandard
-
-from clew.history.model import LARGEST_PATCH, first_id, last_id
+from clew.history.forget import raw_patch
+from clew.history.model import first_id, last_id
 from clew.kit.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -70,8 +69,7 @@ def read_patch(store: HistoryStore, patch_id: int | None) -> str | None:
     ).fetchone()
     if row is None:
         return None
-    raw = zstandard.ZstdDecompressor().decompress(row["blob"], max_output_size=LARGEST_PATCH)
-    return raw.decode("utf-8", "replace")
+    return raw_patch(row["blob"]).decode("utf-8", "replace")
 
 
 def _find(store: HistoryStore, repo_name: str, sha: str, missing: str) -> sqlite3.Row:
@@ -86,8 +84,8 @@ def _find(store: HistoryStore, repo_name: str, sha: str, missing: str) -> sqlite
     low = bytes.fromhex(wanted.ljust(40, "0"))
     high = bytes.fromhex(wanted.ljust(40, "f"))
     rows = store.connection.execute(
-        "SELECT * FROM commit_rows INDEXED BY commit_sha WHERE sha BETWEEN ? AND ? AND id BETWEEN ? AND ?"
-        " AND (reachable OR ?) LIMIT 9",
+        "SELECT * FROM commit_rows INDEXED BY commit_sha"
+        " WHERE sha BETWEEN ? AND ? AND id BETWEEN ? AND ? AND (reachable OR ?) LIMIT 9",
         (low, high, first_id(repo.repo_id), last_id(repo.repo_id), len(wanted) == 40),
     ).fetchall()
     if not rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,6 +71,32 @@ def sections(patch: bytes) -> Iterator[bytes]:
         start = end + 1
 
 
+def paired_sections(changes: list[RawChange], patch: bytes) -> list[bytes]:
+    """Each change's part of the patch; all empty when they do not fit, as in one that was cut."""
+    parts = list(sections(patch))
+    if len(parts) != len(changes):
+        # A file that became a symbolic link, or the like, is shown as removed and as added.
+        rest = iter(parts)
+        parts = [b"".join(islice(rest, 2 if change[0] == "T" else 1)) for change in changes]
+        if next(rest, None) is not None or not all(parts):
+            return [b""] * len(changes)
+    return parts
+
+
+def without_ignored(
+    changes: list[RawChange], parts: list[bytes], ignored: tuple[str, ...]
+) -> tuple[list[RawChange], list[bytes]]:
+    """The changes outside of the ignored paths; a file that moved there was removed."""
+    kept: list[tuple[RawChange, bytes]] = []
+    for change, part in zip(changes, parts, strict=True):
+        letter, path, old_path, old, new = change
+        if not path.startswith(ignored):
+            kept.append((change, part))
+        elif letter == "R" and old_path is not None and not old_path.startswith(ignored):
+            kept.append((("D", old_path, None, old, new), b""))
+    return [change for change, _ in kept], [part for _, part in kept]
+
+
 def is_binary_only(patch: bytes) -> bool:
     """Whether a patch shows nothing but that binary files differ."""
     if b"\nBinary files " not in patch:
@@ -82,15 +109,19 @@ def changed_lines(patch: bytes) -> tuple[str, str, str]:
     added: list[bytes] = []
     removed: list[bytes] = []
     context: list[bytes] = []
+    in_hunk = False
     for line in patch.split(b"\n"):
         first = line[:1]
         if first == b"+":
-            if line[:4] != b"+++ ":
+            if in_hunk:
                 added.append(line[1:])
         elif first == b"-":
-            if line[:4] != b"--- ":
+            if in_hunk:
                 removed.append(line[1:])
+        elif first == b"d":
+            in_hunk = False
         elif first == b"@":
+            in_hunk = True
             end = line.find(b"@@", 2)
             if 0 < end < len(line) - 3:
                 context.append(line[end + 3 :])
@@ -103,7 +134,10 @@ def count_lines(section: bytes) -> tuple[int, int]:
     if start < 0:
         return 0, 0
     body = section[start:]
-    return body.count(b"\n+"), body.count(b"\n-")
+    following = body.find(b"\n" + _SECTION)
+    more = count_lines(body[following + 1 :]) if following >= 0 else (0, 0)
+    body = body[:following] if following >= 0 else body
+    return body.count(b"\n+") + more[0], body.count(b"\n-") + more[1]
 
 
 def _text(lines: list[bytes]) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from clew.kit.errors import Invalid
 
 _PIECES = re.compile(r'(-?)"([^"]*)"(\*?)|(\S+)')
-_WORD = re.compile(r"\w+")
 _OWN_SYNTAX = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|[(){}^]|\b\w+\s*:\s*\w")
+_MOST_TERMS = 64
+_LONGEST_TERM = 1000
 _SEED_COLUMN = re.compile(r"\bpatch_preview\s*:")
 
 
@@ -28,17 +29,17 @@ class Query:
 
 def parse_query(text: str) -> Query:
     """The query to run; Invalid when there is nothing to look for."""
+    text = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
     plain = _plain(text)
-    if _OWN_SYNTAX.search(text):
-        own = _SEED_COLUMN.sub("{added removed} :", text)
-        return Query(own, plain)
     if plain is None:
         raise Invalid("The query has no words to look for", "Give at least one word.")
+    if _OWN_SYNTAX.search(text):
+        return Query(_SEED_COLUMN.sub("{added removed} :", text), plain)
     return Query(plain)
 
 
 def _plain(text: str) -> str | None:
-    wanted: list[str] = []
+    wanted: list[list[str]] = []
     unwanted: list[str] = []
     join_next = False
     for minus, phrase, star, word in _PIECES.findall(text):
@@ -47,19 +48,21 @@ def _plain(text: str) -> str | None:
             continue
         if word in ("AND", "OR"):
             continue
+        if len(wanted) + len(unwanted) >= _MOST_TERMS:
+            break
         term, negative = _term(phrase, star, minus) if not word else _word_term(word)
         if term is None:
             continue
         if negative:
             unwanted.append(term)
         elif join_next and wanted:
-            wanted[-1] = f"({wanted[-1]} OR {term})"
+            wanted[-1].append(term)
         else:
-            wanted.append(term)
+            wanted.append([term])
         join_next = False
     if not wanted:
         return None
-    expression = " AND ".join(wanted)
+    expression = " AND ".join(f"({' OR '.join(terms[:_MOST_TERMS])})" for terms in wanted)
     return expression + "".join(f" NOT {term}" for term in unwanted)
 
 
@@ -70,7 +73,8 @@ def _word_term(word: str) -> tuple[str | None, bool]:
 
 
 def _term(phrase: str, star: str, minus: str) -> tuple[str | None, bool]:
-    words = _WORD.findall(phrase)
-    if not words:
+    if not any(character.isalnum() for character in phrase):
         return None, False
-    return f'"{" ".join(words)}"{star}', bool(minus)
+    # The index takes the text apart as it did with what it holds; only quotes must not get in.
+    quoted = phrase.replace('"', " ")[:_LONGEST_TERM]
+    return f'"{quoted}"{star}', bool(minus)

@@ -111,6 +111,15 @@ MIGRATIONS = (
     );
     CREATE VIRTUAL TABLE search_fts USING fts5(
         subject, body, added, removed, context, paths, content=''
-    )
+    );
+    INSERT INTO search_fts (search_fts, rank) VALUES ('hashsize', 16777216)
+    """,
+    """
+    CREATE TABLE redactions (
+        commit_id INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        hint TEXT NOT NULL
+    );
+    CREATE INDEX redaction_commit ON redactions (commit_id)
     """,
 )

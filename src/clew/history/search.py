@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clew.history.model import EXCERPT_CHARACTERS, first_id, last_id
 from clew.history.pathmatch import matching_paths
 from clew.history.query import Query, parse_query
-from clew.history.touches import chosen_repos
+from clew.history.touches import chosen_repos, lower_bound
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 # Of the newest matches so many are ranked, of those in messages alone as many again: that keeps
 # the time flat however long the history is.
-_CANDIDATES = 400
+_CANDIDATES = 256
 _FEWEST_CANDIDATES = 50
+_MOST_RESULTS = 1 << 31
 _MOST_PATHS = 200
 # How much a match weighs in subject, body, added, removed and context lines, and paths.
 _WEIGHTS = "10.0, 4.0, 1.0, 0.6, 0.8, 3.0"
@@ -46,7 +47,7 @@ def search_commits(
     wanted = matching_paths(store, paths) if paths is not None else None
     if limit <= 0 or not chosen or (wanted is not None and not wanted):
         return []
-    scored = _candidates(store, parsed, chosen, since, wanted)
+    scored = _candidates(store, parsed, chosen, since, wanted, min(limit, _MOST_RESULTS))
     best = sorted(scored, reverse=True)[:limit]
     return [_result(store, commit_id, chosen, wanted) for _, _, commit_id in best]
 
@@ -57,14 +58,15 @@ def _candidates(
     chosen: list[Repo],
     since: int | None,
     wanted: dict[int, str] | None,
+    limit: int,
 ) -> list[tuple[float, int, int]]:
     """Score, time and id of the newest matches of every repository."""
     try:
-        return _ranked(store, query.expression, chosen, since, wanted)
+        return _ranked(store, query.expression, chosen, since, wanted, limit)
     except sqlite3.OperationalError as error:
         if query.fallback is None:
             raise Invalid(f"The query is not understood: {error}") from None
-    return _ranked(store, query.fallback, chosen, since, wanted)
+    return _ranked(store, query.fallback, chosen, since, wanted, limit)
 
 
 def _ranked(
@@ -73,8 +75,9 @@ def _ranked(
     chosen: list[Repo],
     since: int | None,
     wanted: dict[int, str] | None,
+    limit: int,
 ) -> list[tuple[float, int, int]]:
-    each = max(_CANDIDATES // len(chosen), _FEWEST_CANDIDATES)
+    each = max(_CANDIDATES // len(chosen), _FEWEST_CANDIDATES, limit)
     now = time.time()
     best: dict[int, tuple[float, int, int]] = {}
     for repo in chosen:
@@ -104,7 +107,7 @@ def _matches(
             expression,
             first_id(repo.repo_id),
             last_id(repo.repo_id),
-            -(1 << 62) if since is None else since,
+            lower_bound(since),
         ),
     )
     for row in cursor:

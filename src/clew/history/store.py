@@ -17,7 +17,7 @@ from clew.kit.sqlite import open_database, open_read_only, writing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NAME = re.compile(r"[\w.@+~-][\w.@+~ /-]{0,199}")
+_NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")
 
 
 def database_path(settings: Mapping[str, str] | None = None) -> Path:
@@ -28,10 +28,11 @@ def database_path(settings: Mapping[str, str] | None = None) -> Path:
 
 def check_name(name: str) -> str:
     """A repository name that is safe to show, to store and to use in a path."""
-    if not _NAME.fullmatch(name) or ".." in name.split("/") or name.endswith("/"):
+    parts = name.split("/")
+    if not _NAME.fullmatch(name) or not {"", ".", ".."}.isdisjoint(parts):
         raise Invalid(
             f"Not a usable repository name: {name!r}",
-            "Use letters, digits and . _ - @ + ~ between them.",
+            "Choose one with --name: letters, digits, and . _ - @ + ~ between them.",
         )
     return name
 
@@ -49,7 +50,12 @@ class HistoryStore:
     def create(cls, path: Path) -> HistoryStore:
         """Open the index for writing, making it if there is none."""
         try:
-            return cls(open_database(path, MIGRATIONS), path)
+            connection = open_database(path, MIGRATIONS)
+            # The index can be built again, so a commit need not wait for the disk: a crash may
+            # lose the last batches, never mix them.
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA cache_size=-65536")
+            return cls(connection, path)
         except sqlite3.DatabaseError as error:
             raise Unavailable(f"Cannot open the database at {path}: {error}") from error
 
@@ -81,7 +87,8 @@ class HistoryStore:
 
     def find_repo(self, name: str) -> Repo:
         """The repository of that name."""
-        row = self.connection.execute("SELECT * FROM repos WHERE name = ?", (name,)).fetchone()
+        stored = name.encode("utf-8", "replace").decode("utf-8")
+        row = self.connection.execute("SELECT * FROM repos WHERE name = ?", (stored,)).fetchone()
         if row is None:
             raise NotFound(f"Repo '{name}' not found")
         return _repo(row)
@@ -172,6 +179,8 @@ class HistoryStore:
         row = self.connection.execute(
             "SELECT next_place FROM repos WHERE repo_id = ?", (repo_id,)
         ).fetchone()
+        if row is None:
+            raise NotFound("The repository was removed meanwhile")
         return int(row[0])
 
     def write_commits(self, repo_id: int, commits: Sequence[IndexedCommit]) -> None:
@@ -181,6 +190,13 @@ class HistoryStore:
             self._write_commit((repo_id << PLACE_BITS) | (place + offset), commit)
         self.connection.execute(
             "UPDATE repos SET next_place = ? WHERE repo_id = ?", (place + len(commits), repo_id)
+        )
+
+    def write_commit(self, commit_id: int, commit: IndexedCommit, *, reachable: bool) -> None:
+        """Write a commit to a place that is free. Call inside a transaction."""
+        self._write_commit(commit_id, commit)
+        self.connection.execute(
+            "UPDATE commit_rows SET reachable = ? WHERE id = ?", (int(reachable), commit_id)
         )
 
     def _write_commit(self, commit_id: int, commit: IndexedCommit) -> None:
@@ -221,6 +237,10 @@ class HistoryStore:
                 )
                 for number, change in enumerate(commit.files)
             ],
+        )
+        self.connection.executemany(
+            "INSERT INTO redactions VALUES (?, ?, ?)",
+            [(commit_id, kind, hint) for kind, hint in commit.redactions],
         )
         execute(
             "INSERT INTO commits_fts (rowid, subject, body, patch_preview) VALUES (?, ?, ?, ?)",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from clew.history.model import first_id, last_id
 from clew.history.pathmatch import matching_paths
 from clew.kit.errors import NotFound
 
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 # Above so many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
+_ALWAYS = 1 << 62
+_MOST = 1 << 31
 
 
 def find_touches(
@@ -33,16 +34,15 @@ def find_touches(
     if not paths or not chosen or limit <= 0:
         return []
     wanted = json.dumps(list(paths))
-    ranges = " OR ".join("c.id BETWEEN ? AND ?" for _ in chosen)
-    bounds = [bound for repo in chosen for bound in (first_id(repo.repo_id), last_id(repo.repo_id))]
+    numbers = json.dumps([repo.repo_id for repo in chosen])
     source = _source(store, wanted)
     rows = store.connection.execute(
         "SELECT c.id, c.sha, c.subject, c.author_time, p.path, f.status"  # noqa: S608
         f" FROM {source} JOIN paths p ON p.path_id = f.path_id"
-        f" WHERE c.reachable AND ({ranges}) AND c.author_time >= ?"
-        " AND f.path_id IN (SELECT value FROM json_each(?))"
+        " WHERE c.reachable AND c.id >> 32 IN (SELECT value FROM json_each(?))"
+        " AND c.author_time >= ? AND f.path_id IN (SELECT value FROM json_each(?))"
         " ORDER BY c.author_time DESC, c.id DESC, f.number LIMIT ?",
-        (*bounds, -(1 << 62) if since is None else since, wanted, limit),
+        (numbers, lower_bound(since), wanted, min(limit, _MOST)),
     ).fetchall()
     names = {repo.repo_id: repo.name for repo in chosen}
     return [
@@ -70,6 +70,11 @@ def _source(store: HistoryStore, wanted: str) -> str:
     return (
         "commit_rows c INDEXED BY commit_author_time CROSS JOIN file_rows f ON f.commit_id = c.id"
     )
+
+
+def lower_bound(since: int | None) -> int:
+    """The earliest time that is wanted, as a number that the index can hold."""
+    return -_ALWAYS if since is None else max(-_ALWAYS, min(since, _ALWAYS))
 
 
 def chosen_repos(store: HistoryStore, names: Sequence[str] | None) -> list[Repo]:

@@ -1,0 +1,284 @@
+"""Questions to history: who, when, what together. `commitmux …`, and under `clew history …`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.frame import command
+from clew.cli.history import _timestamp
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.history.store import HistoryStore
+
+_database = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
+_repos = click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these.")
+_paths = click.option("--path", "paths", multiple=True, metavar="PART", help="Only these paths.")
+_since = click.option("--since", metavar="DATE", help="Not before: YYYY-MM-DD or a Unix timestamp.")
+_rev = click.option("--rev", default="HEAD", show_default=True, help="As of this commit.")
+
+
+def _limit(default: int) -> Callable[[Any], Any]:
+    return click.option(
+        "--limit", type=int, default=default, show_default=True, help="At most so many."
+    )
+
+
+def _opened(db: str | None) -> HistoryStore:
+    from clew.history.store import HistoryStore, database_path
+
+    return HistoryStore.read(database_path({"db": db} if db else {}))
+
+
+def _day(seconds: int | None) -> str:
+    if seconds is None:
+        return "never"
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
+def _told(found: dict[str, Any], items: str, columns: dict[str, str], *more: str) -> Outcome:
+    """The items as a table: a heading and the key behind it per column."""
+    rows = tuple(tuple(_cell(key, item[key]) for key in columns.values()) for item in found[items])
+    parts: list[str | Table] = [Table(tuple(columns), rows) if rows else "Nothing found.", *more]
+    if found["total"] > len(rows):
+        parts.append(f"{len(rows)} of {found['total']}; --limit shows more.")
+    return Outcome(found, tuple(parts))
+
+
+def _cell(key: str, value: Any) -> str:
+    if key in ("date", "last_touch", "last_synced_at"):
+        return _day(value)
+    if key in ("sha", "tip", "head"):
+        return value[:12] if value else "?"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+_COMMIT = {"date": "date", "repo": "repo", "commit": "sha", "author": "author"}
+
+
+@command(name="list-repos")
+@_limit(100)
+@_database
+def list_repos(limit: int, db: str | None) -> Outcome:
+    """List the repositories: what is indexed, where they stand, how far the index is behind."""
+    from clew.history.freshness import commits_behind
+    from clew.history.listing import list_repos as find
+
+    store = _opened(db)
+    found = find(store, limit=limit)
+    for entry in found["repos"]:
+        entry["behind"] = commits_behind(store, store.find_repo(entry["name"]))
+    columns = {"repo": "name", "commits": "commit_count", "last synced": "last_synced_at"}
+    places = {"indexed": "tip", "now": "head", "stale": "stale", "behind": "behind"}
+    return _told(found, "repos", {**columns, **places})
+
+
+@command()
+@click.argument("text")
+@click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
+@click.option(
+    "--direction",
+    type=click.Choice(["both", "added", "removed"]),
+    default="both",
+    show_default=True,
+    help="Which changes count.",
+)
+@_repos
+@_paths
+@_since
+@_limit(20)
+@_database
+def pickaxe(text: str, db: str | None, **options: Any) -> Outcome:
+    """Show commits that added or removed a text, with the first and the last of them."""
+    from clew.history.pickaxe import find_changes
+
+    found = find_changes(_opened(db), text, **_meant(options))
+    ends = [
+        f"{word}: {_day(hit['date'])} {hit['repo']} {hit['sha'][:12]} {hit['subject']}"
+        for word, hit in (("First", found["first"]), ("Last", found["last"]))
+        if hit
+    ]
+    cut = () if found["complete"] else ("The search was cut short: narrow it down.",)
+    columns = {**_COMMIT, "+": "added", "-": "removed", "subject": "subject"}
+    return _told(found, "commits", columns, *ends, *cut)
+
+
+def _meant(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as the room takes them: no names means all, dates are seconds."""
+    meant = dict(options)
+    for key, value in options.items():
+        if isinstance(value, tuple):
+            meant[key] = list(value) or None
+        elif key in ("since", "until"):
+            meant[key] = _timestamp(value)
+    return meant
+
+
+@command(name="file-history")
+@click.argument("repo")
+@click.argument("path")
+@_since
+@_limit(50)
+@_database
+def file_history(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
+    """Show the commits of one file, across renames."""
+    from clew.history.filehistory import file_history as find
+
+    found = find(_opened(db), repo, path, **_meant(options))
+    changes = {"status": "status", "+": "added", "-": "removed", "path": "path", "from": "old_path"}
+    columns = {"date": "date", "commit": "sha", "author": "author", **changes, "subject": "subject"}
+    return _told(found, "commits", columns)
+
+
+@command()
+@click.argument("repo")
+@click.argument("path")
+@click.option("--start", type=int, help="First line (default: all lines).")
+@click.option("--end", type=int, help="Last line (default: the first).")
+@_rev
+@_limit(100)
+@_database
+def blame(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
+    """Show who last touched lines of a file. Reads the repository."""
+    from clew.history.blame import blame as find
+
+    found = find(_opened(db), repo, path, **options)
+    columns = {"from": "start", "to": "end", "commit": "sha", "date": "date", "author": "author"}
+    return _told(found, "lines", {**columns, "subject": "subject"})
+
+
+@command(name="line-history")
+@click.argument("repo")
+@click.argument("path")
+@click.argument("start", type=int)
+@click.option("--end", type=int, help="Last line (default: the first).")
+@_rev
+@_limit(20)
+@_database
+def line_history(repo: str, path: str, start: int, db: str | None, **options: Any) -> Outcome:
+    """Show all commits that changed lines of a file. Reads the repository."""
+    from clew.history.blame import line_history as find
+
+    found = find(_opened(db), repo, path, start, **options)
+    columns = {"date": "date", "commit": "sha", "author": "author", "subject": "subject"}
+    return _told(found, "commits", columns)
+
+
+@command()
+@click.argument("repo")
+@click.argument("path", default="")
+@_since
+@_limit(10)
+@_database
+def owners(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
+    """Show who knows a file or directory, by what they changed and how lately."""
+    from clew.history.owners import owners as find
+
+    found = find(_opened(db), repo, path, **_meant(options))
+    columns = {"author": "author", "email": "email", "commits": "commits", "lines": "lines"}
+    summary = f"Bus factor: {found['bus_factor']}"
+    return _told(
+        found, "owners", {**columns, "last touch": "last_touch", "share": "share"}, summary
+    )
+
+
+@command(name="co-change")
+@click.argument("repo")
+@click.argument("path")
+@click.option("--min-support", type=int, default=2, show_default=True, help="Common commits.")
+@_since
+@_limit(20)
+@_database
+def co_change(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
+    """Show files that usually change together with a file."""
+    from clew.history.cochange import co_change as find
+
+    found = find(_opened(db), repo, path, **_meant(options))
+    columns = {"path": "path", "commits": "support", "confidence": "confidence"}
+    return _told(found, "files", columns)
+
+
+@command()
+@_repos
+@_paths
+@_since
+@click.option("--until", metavar="DATE", help="Not after.")
+@_limit(20)
+@_database
+def hotspots(db: str | None, **options: Any) -> Outcome:
+    """Show the paths that changed most."""
+    from clew.history.hotspots import hotspots as find
+
+    found = find(_opened(db), **_meant(options))
+    counts = {"commits": "commits", "authors": "authors", "+": "added", "-": "removed"}
+    return _told(found, "paths", {"repo": "repo", "path": "path", **counts})
+
+
+@command()
+@click.argument("repo", required=False)
+@click.argument("sha", required=False)
+@click.option("--diff", type=click.File(encoding="utf-8", errors="replace"), help="A diff instead.")
+@click.option("--in", "repos", multiple=True, metavar="NAME", help="Look only in these.")
+@_limit(10)
+@_database
+def similar(db: str | None, diff: Any, **options: Any) -> Outcome:
+    """Show commits most like one, or like a diff (--diff FILE, - for standard input)."""
+    from clew.history.similar import similar as find
+
+    text = None if diff is None else diff.read()
+    found = find(_opened(db), diff=text, **_meant(options))
+    columns = {**_COMMIT, "score": "score", "subject": "subject", "words": "words"}
+    return _told(found, "commits", columns)
+
+
+@command()
+@click.argument("repo")
+@click.argument("sha")
+@_limit(50)
+@_database
+def links(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
+    """Show what a commit reverts, fixes or picks, what does so to it, and its issues."""
+    from clew.history.links import commit_links
+
+    found = commit_links(_opened(db), repo, sha, limit=limit)
+    issues = " ".join(issue["ref"] for issue in found["issues"])
+    columns = {"link": "kind", "commit": "sha", "date": "date", "subject": "subject"}
+    return _told(found, "links", columns, *([f"Issues: {issues}"] if issues else []))
+
+
+@command(name="by-issue")
+@click.argument("issue")
+@_repos
+@_limit(50)
+@_database
+def by_issue(issue: str, db: str | None, **options: Any) -> Outcome:
+    """Show commits that name an issue: #123, GH-123, ABC-123 or its address."""
+    from clew.history.issues import by_issue as find
+
+    found = find(_opened(db), issue, **_meant(options))
+    return _told(found, "commits", {**_COMMIT, "closes": "closes", "subject": "subject"})
+
+
+@command()
+@click.argument("repo")
+@click.argument("sha")
+@_limit(100)
+@_database
+def contains(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
+    """Show which branches and tags contain a commit. Reads the repository."""
+    from clew.history.contains import contains as find
+
+    found = find(_opened(db), repo, sha, limit=limit)
+    return _told(found, "refs", {"ref": "ref", "indexed": "indexed"})

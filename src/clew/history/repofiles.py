@@ -1,0 +1,72 @@
+"""What a repository's own files tell without git: its directory, its refs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SHA = re.compile(r"[0-9a-f]{40}")
+# No tags: one may stand for an object of its own, which only git can read.
+_PLACES = ("refs/heads/{}", "{}", "refs/{}", "refs/remotes/{}")
+_DEEPEST = 5
+
+
+def git_directory(root: Path) -> Path:
+    """The git directory of a checkout, a linked worktree or a bare repository."""
+    marker = root / ".git"
+    if marker.is_file():
+        return (root / marker.read_text(encoding="utf-8").partition("gitdir:")[2].strip()).resolve()
+    return marker if marker.is_dir() else root
+
+
+class RefFiles:
+    """The refs of a repository, read from its files; what they do not tell is None."""
+
+    def __init__(self, root: Path) -> None:
+        self._own = git_directory(root)
+        shared = _text(self._own / "commondir")
+        self._common = (self._own / shared).resolve() if shared else self._own
+        self._packed = self._read_packed()
+
+    def commit(self, name: str) -> str | None:
+        """The commit at HEAD, a branch or a full ref name."""
+        if ".." in name or name.startswith(("/", "-")):
+            return None
+        found = (self._follow(place.format(name)) for place in _PLACES)
+        return next((sha for sha in found if sha), None)
+
+    def head_ref(self) -> str | None:
+        """The branch that HEAD stands on."""
+        text = _text(self._own / "HEAD") or ""
+        return text.removeprefix("ref:").strip() if text.startswith("ref:") else None
+
+    def branches(self) -> dict[str, str]:
+        """All local branches with their commits."""
+        heads = self._common / "refs" / "heads"
+        loose = (path for path in heads.rglob("*") if path.is_file())
+        names = {str(path.relative_to(self._common)) for path in loose}
+        names |= {ref for ref in self._packed if ref.startswith("refs/heads/")}
+        found = {name: self._follow(name) for name in names if not name.endswith(".lock")}
+        return {name: sha for name, sha in found.items() if sha}
+
+    def _follow(self, ref: str) -> str | None:
+        for _ in range(_DEEPEST):
+            text = _text(self._own / ref) or _text(self._common / ref) or self._packed.get(ref, "")
+            if not text.startswith("ref:"):
+                return text if _SHA.fullmatch(text) else None
+            ref = text.removeprefix("ref:").strip()
+            if ".." in ref or ref.startswith("/"):
+                return None
+        return None
+
+    def _read_packed(self) -> dict[str, str]:
+        lines = (_text(self._common / "packed-refs") or "").splitlines()
+        pairs = (line.split(" ", 1) for line in lines if not line.startswith(("#", "^")))
+        return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
