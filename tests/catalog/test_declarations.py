@@ -103,13 +103,13 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def test_the_four_systems_have_their_thirty_five_tools():
-    declared = [tool for tool in TOOLS if tool.seed]
+    declared = [tool for tool in TOOLS if tool.original]
     assert len(declared) == 35
     for name, names in FACE_TOOLS.items():
         assert list(select_tools(FACES[name], {}, TOOLS)) == names
 
 
-@pytest.mark.parametrize("name", sorted(tool.name for tool in TOOLS if tool.seed))
+@pytest.mark.parametrize("name", sorted(tool.name for tool in TOOLS if tool.original))
 def test_parameters_are_exactly_the_documented_ones(name):
     short = name.removeprefix("chant_").removeprefix("spec_")
     by_id = ({"id": "string"}, ["id"])

@@ -56,7 +56,7 @@ def test_answers_are_as_declared(tool, story, database):
     assert found["total"] >= len(found[ITEMS.get(name, "commits")])
     assert json.loads(answer.text) == found
     assert tool.read_only
-    assert not tool.seed
+    assert not tool.original
 
 
 @pytest.mark.parametrize("name", [name for name in ARGUMENTS if "repo" not in ARGUMENTS[name]])

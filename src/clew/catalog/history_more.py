@@ -66,7 +66,7 @@ def _tool(
         toolset="history",
         handler=f"clew.history.more_tools:{name.removeprefix('list_')}",
         effect=READS,
-        seed=False,
+        original=False,
         properties=properties,
         required=required,
         output=output,

@@ -24,9 +24,9 @@ class Tool:
         "handler",
         "input_schema",
         "name",
+        "original",
         "output_schema",
         "prefixed_name",
-        "seed",
         "slow",
         "title",
         "toolset",
@@ -48,7 +48,7 @@ class Tool:
         prefixed_name: str | None = None,
         open_world: bool = False,
         slow: bool = False,
-        seed: bool = True,
+        original: bool = True,
         core: bool = False,
     ) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class Tool:
         self.handler = handler
         self.prefixed_name = prefixed_name or name
         self.slow = slow
-        self.seed = seed
+        self.original = original
         self.core = core
         self.input_schema: JsonObject = {"type": "object", "properties": properties or {}}
         if required:

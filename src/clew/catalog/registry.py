@@ -68,7 +68,7 @@ def select_tools(
 def _by_default(tool: Tool, face: Face, *, extended: bool) -> bool:
     if face.name == "clew":
         return tool.core or extended
-    own = tool.face == face.name and tool.seed
+    own = tool.face == face.name and tool.original
     return own or (extended and (tool.toolset in face.rooms or tool.toolset == "guide"))
 
 

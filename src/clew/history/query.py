@@ -16,7 +16,7 @@ _PIECES = re.compile(r'(-?)"([^"]*)"(\*?)|(\S+)')
 _OWN_SYNTAX = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|[(){}^]|\b\w+\s*:\s*\w")
 _MOST_TERMS = 64
 _LONGEST_TERM = 1000
-_SEED_COLUMN = re.compile(r"\bpatch_preview\s*:")
+_DOCUMENTED_COLUMN = re.compile(r"\bpatch_preview\s*:")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def parse_query(text: str) -> Query:
     if plain is None:
         raise Invalid("The query has no words to look for", "Give at least one word.")
     if _OWN_SYNTAX.search(text):
-        return Query(_SEED_COLUMN.sub("{added removed} :", text), plain)
+        return Query(_DOCUMENTED_COLUMN.sub("{added removed} :", text), plain)
     return Query(plain)
 
 

@@ -122,7 +122,7 @@ def dumps_bytes(value: object) -> bytes:
 
 
 def pretty(value: object, indent: int = 2) -> str:
-    """Indented JSON text, as people and the seeds' examples write it."""
+    """Indented JSON text, as people write it."""
     import json
 
     return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
