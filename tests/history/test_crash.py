@@ -58,7 +58,7 @@ def test_killed_anywhere_then_synced_equals_a_clean_index(big, tmp_path, seed):
 
     register(store, repository.path, name="r")
     kills = 0
-    for wanted_count in sorted(dice.sample(range(620), 4)):
+    for wanted_count in sorted(dice.sample(range(400), 4)):
         process = start_sync(store.path)
         while process.poll() is None and store.commit_count(1) < wanted_count:
             time.sleep(0.001)

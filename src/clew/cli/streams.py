@@ -71,8 +71,10 @@ def settle_out() -> OutputFailed | None:
 
 def say(text: str) -> None:
     """Write a text and a newline to standard error; nobody is left to tell when that fails."""
-    with suppress(OSError, ValueError):
+    try:
         print(shown_text(text), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _silence(sys.stderr)
 
 
 def reader_left(error: Exception) -> bool:
@@ -88,9 +90,13 @@ def reader_left(error: Exception) -> bool:
 
 def silence_stdout() -> None:
     """Send the rest of standard output nowhere, so that ending the program cannot fail."""
+    _silence(sys.stdout)
+
+
+def _silence(stream: TextIO) -> None:
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
+        os.dup2(nothing, stream.fileno())
         os.close(nothing)
 
 

@@ -16,17 +16,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
 
-# All repetitions are possessive: no text makes them go back, so all take linear time.
-_STRING = r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+"?+'
-_BLANKS = re.compile(r"[ \t\r\n]*+")
-_COMMENT = re.compile(r"//[^\r\n]*+|/\*.*?\*/", re.DOTALL)
-_COMMENTS = re.compile(
-    rf'(?:{_STRING}[^"/]*+)++|(//[^\r\n]*+|/\*.*?\*/)|(/\*)', re.DOTALL
-)  # strings with what follows are taken in one go, so that they cost no step in Python
-_COMMAS = re.compile(
-    rf'(?:{_STRING}[^",]*+(?:,(?![ \t\r\n]*+[}}\]])[^",]*+)*+)++|(,)(?=[ \t\r\n]*+[}}\]])',
-    re.DOTALL,
-)
+# Every pattern succeeds once it has begun, so none goes back and all take linear time. Python
+# 3.11 has possessive repetitions that would say so, but its first releases get them wrong.
+_STRING = r'"[^"\\]*(?:\\.?[^"\\]*)*"?'
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENTS = re.compile(rf"{_STRING}|(//[^\r\n]*|/\*.*?\*/)|(/\*)", re.DOTALL)
+_COMMAS = re.compile(rf"{_STRING}|(,)(?=[ \t\r\n]*[}}\]])", re.DOTALL)
 _CONSTANTS = re.compile(rf"{_STRING}|(NaN|-?Infinity)", re.DOTALL)
 _REASONS = {
     "Expecting value": "expected a value",
