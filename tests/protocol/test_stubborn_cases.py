@@ -204,6 +204,8 @@ def test_only_one_server_goes_on_with_an_answered_task(tmp_path):
         for thread in threads:
             thread.join()
         assert sum(winner is not None for winner in winners) == 1
+    for store in stores:
+        store.close()
 
 
 def test_cancelling_through_another_server_stops_the_work(private_home):

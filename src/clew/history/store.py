@@ -80,6 +80,10 @@ class HistoryStore:
         """Close the connection."""
         self.connection.close()
 
+    def __del__(self) -> None:
+        """Close what nobody closed: a command ends, a thread ends, a file was replaced."""
+        self.connection.close()
+
     def repos(self) -> list[Repo]:
         """All repositories, in the order they were added."""
         rows = self.connection.execute("SELECT * FROM repos ORDER BY repo_id")

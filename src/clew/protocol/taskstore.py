@@ -51,6 +51,12 @@ class TaskStore:
         self._claim = try_lock(self._lock_path(self.owner))
         self._forget_expired()
 
+    def close(self) -> None:
+        """Give the database and the claim back."""
+        self._database.close()
+        if self._claim is not None:
+            self._claim.release()
+
     def create(self, state: JsonObject, work: JsonObject, principal: str) -> None:
         """Store a new task; when this returns, `read` finds it."""
         now = time.time()
