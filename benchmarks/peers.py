@@ -21,7 +21,7 @@ def installed_peers() -> tuple[dict[str, list[str]], dict[str, str]]:
     skipped: dict[str, str] = {}
     for package, script in PEERS.items():
         if find_spec(package) is None:
-            skipped[package] = f"{package} is not installed in {sys.prefix}"
+            skipped[package] = f"{package} is not installed"
         else:
             name = f"{package} {_version(package)}"
             commands[name] = [sys.executable, str(SERVERS / f"{script}.py")]

@@ -505,7 +505,7 @@ DEPENDENCIES = {
     "click": "the command line: parsing, help and completion from one declaration",
     "rich": "tables on a terminal; imported only when standard output is one",
     "tomlkit": "host files in TOML, with their comments",
-    "zstandard": "patches in the history database; for the history room, which comes next",
+    "zstandard": "patches in the history database",
     "starlette": "requests, responses and routes of the HTTP transport",
     "uvicorn": "the HTTP server itself",
     "build": "builds the wheel",
