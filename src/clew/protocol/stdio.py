@@ -163,10 +163,11 @@ class Outbox:
 
     def gone(self) -> bool:
         """Whether the peer closed its end."""
-        if not self.broken:
-            events = self._poll.poll(0)
-            self.broken = any(event & select.POLLERR for _, event in events)
-        return self.broken
+        with self._lock:  # a poll object serves one thread at a time
+            if not self.broken:
+                events = self._poll.poll(0)
+                self.broken = any(event & select.POLLERR for _, event in events)
+            return self.broken
 
     def _write_what_fits(self, data: bytes) -> bytes:
         offset = 0
