@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import zstandard
 
 from clew.history.model import LARGEST_PATCH, first_id, last_id
-from clew.history.patches import changed_lines
+from clew.history.patches import indexed_texts
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,11 +78,6 @@ def raw_patch(blob: bytes) -> bytes:
     if not 0 <= zstandard.frame_content_size(blob) <= _LARGEST_STORED:
         raise zstandard.ZstdError("a stored patch says that it is larger than any can be")
     return zstandard.ZstdDecompressor().decompress(blob)
-
-
-def indexed_texts(patch: bytes | None, parent_count: int) -> tuple[str, str, str]:
-    """What the text index holds of a patch; of a merge nothing, its commits say it already."""
-    return changed_lines(patch) if patch and parent_count < 2 else ("", "", "")
 
 
 def _columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:

@@ -31,8 +31,8 @@ from clew.history.model import (
     last_id,
 )
 from clew.history.patches import (
-    changed_lines,
     count_lines,
+    indexed_texts,
     is_binary_only,
     paired_sections,
     parse_raw,
@@ -375,8 +375,7 @@ def _with_patch(
     compressor: zstandard.ZstdCompressor,
 ) -> IndexedCommit:
     patch, redactions = redact_patch(patch)
-    # A merge repeats what its second parent's commits say already; only its files are indexed.
-    texts = changed_lines(patch) if len(meta.parents) < 2 else ("", "", "")
+    texts = indexed_texts(patch, len(meta.parents))
     return IndexedCommit(
         meta=meta,
         files=files,

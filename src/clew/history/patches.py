@@ -128,6 +128,11 @@ def changed_lines(patch: bytes) -> tuple[str, str, str]:
     return _text(added), _text(removed), _text(list(dict.fromkeys(context)))
 
 
+def indexed_texts(patch: bytes | None, parent_count: int) -> tuple[str, str, str]:
+    """What the text index holds of a patch; of a merge nothing, its commits say it already."""
+    return changed_lines(patch) if patch and parent_count < 2 else ("", "", "")
+
+
 def count_lines(section: bytes) -> tuple[int, int]:
     """How many lines a file's section adds and removes."""
     start = section.find(b"\n@@ ")

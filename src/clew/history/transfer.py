@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.history.forget import indexed_texts, raw_patch
+from clew.history.forget import raw_patch
 from clew.history.model import CommitMeta, FileChange, IndexedCommit, first_id, last_id
+from clew.history.patches import indexed_texts
 
 if TYPE_CHECKING:
     import sqlite3
