@@ -47,7 +47,7 @@ clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
 
 lock: setup
-	$(BIN)/pip-compile --quiet --upgrade --extra web --extra dev --generate-hashes --allow-unsafe \
+	$(BIN)/pip-compile --quiet --upgrade --extra web --extra semantic --extra models --extra dev --generate-hashes --allow-unsafe \
 		--strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-options \
 		--no-annotate --no-header --output-file requirements.lock pyproject.toml
 

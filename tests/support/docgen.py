@@ -503,11 +503,20 @@ def layer_list() -> str:
 
 DEPENDENCIES = {
     "click": "the command line: parsing, help and completion from one declaration",
+    "psutil": "start times of processes, so that a reused number is never taken for a run",
     "rich": "tables on a terminal; imported only when standard output is one",
+    "ruamel.yaml": "front matter that the quick reader does not plainly understand",
     "tomlkit": "host files in TOML, with their comments",
     "zstandard": "patches in the history database",
+    "jinja2": "the pages of the board",
+    "markdown-it-py": "specs and documents as HTML",
+    "nh3": "that HTML made safe",
+    "pygal": "plots as SVG, made on the server",
     "starlette": "requests, responses and routes of the HTTP transport",
     "uvicorn": "the HTTP server itself",
+    "numpy": "arithmetic on vectors",
+    "wordllama": "a small embedding whose weights are in its package",
+    "pydantic-ai-slim": "language models: providers, validated answers, and test models",
     "build": "builds the wheel",
     "cogapp": "generates the tables of these documents",
     "editables": "the editable installation of `make setup` without network builds",
@@ -517,6 +526,7 @@ DEPENDENCIES = {
     "jsonschema": "checks emitted messages against the published schema",
     "mcp": "the official client, as a judge in tests; never imported by Clew",
     "mypy": "types, strict",
+    "playwright": "drives the system's Chromium in the tests of the board",
     "pip": "installs the locked set",
     "pip-tools": "writes the lock file",
     "pytest": "runs the tests",
@@ -533,6 +543,6 @@ def dependency_table() -> str:
     rows = [
         (_code(name), group, DEPENDENCIES[name])
         for group, requirements in groups.items()
-        for name in (re.split(r"[^\w-]", requirement)[0] for requirement in requirements)
+        for name in (re.split(r"[^\w.-]", requirement)[0] for requirement in requirements)
     ]
     return table(("Package", "Installed", "Reason"), rows)
