@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # A repository's own configuration may name programs to run; these are the ones git would start
 # for the plumbing commands used here.
@@ -56,14 +60,23 @@ def guard(value: str) -> str:
     return value
 
 
-def run_git(*arguments: str, cwd: Path, check: bool = True, timeout: float = 60) -> bytes:
-    """What git printed; a failure raises GitError with git's own words."""
+def run_git(
+    *arguments: str,
+    cwd: Path,
+    check: bool = True,
+    timeout: float = 60,
+    variables: Mapping[str, str] | None = None,
+) -> bytes:
+    """What git printed; a failure raises GitError with git's own words.
+
+    `variables` are added to the environment: an index of one's own, an author.
+    """
     command = ["git", *_SAFE_CONFIG, *arguments]
     try:
         done = subprocess.run(
             command,
             cwd=cwd,
-            env=git_environment(),
+            env={**git_environment(), **(variables or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,

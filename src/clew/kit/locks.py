@@ -18,6 +18,10 @@ class HeldLock:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
+    def fileno(self) -> int:
+        """The descriptor that holds the lock; a child that inherits it holds the lock too."""
+        return self._descriptor
+
     def release(self) -> None:
         """Give the lock back."""
         if self._descriptor >= 0:
