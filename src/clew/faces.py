@@ -1,7 +1,8 @@
 """The console scripts: five names for one program.
 
 Each looks at its first word. The word that starts a server takes the quick way, which imports
-nothing that a server does not need; everything else goes to the command line proper.
+nothing that a server does not need, and so do the words that name a prompt; everything else goes to
+the command line proper.
 """
 
 from __future__ import annotations
@@ -25,8 +26,18 @@ def commitmux() -> int:
 
 
 def climpt() -> int:
-    """Commands, under the names their users know."""
-    return enter("climpt", sys.argv[1:])
+    """Commands, under the names their users know; three other words name a prompt."""
+    words = sys.argv[1:]
+    if words[:1] != ["mcp"]:
+        from clew.cli.climpt import name_a_prompt
+
+        if name_a_prompt(words):
+            from clew.commands.quick import run
+
+            code = run(words)
+            if code is not None:
+                return code
+    return enter("climpt", words)
 
 
 def clariad() -> int:

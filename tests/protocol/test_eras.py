@@ -9,7 +9,6 @@ from tests.support.client import (
     CHANT,
     CLARIAD,
     CLEW,
-    CLIMPT,
     COMMITMUX,
     EVERYTHING,
     MODERN_META,
@@ -23,7 +22,7 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [(CHANT, "chant"), (COMMITMUX, "commitmux"), (CLIMPT, "climpt-mcp"), (CLARIAD, "clariad")],
+    [(CHANT, "chant"), (COMMITMUX, "commitmux"), (CLARIAD, "clariad")],
 )
 @pytest.mark.parametrize("params", [None, {}])
 def test_the_faces_introduce_themselves_as_documented(command, name, params):

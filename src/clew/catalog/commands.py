@@ -8,6 +8,8 @@ from clew.catalog.model import (
     SETS,
     STRING,
     Tool,
+    boolean,
+    integer,
     list_schema,
     object_schema,
     string,
@@ -26,6 +28,9 @@ _ADDRESS: JsonObject = {
     "c3": string("Target identifier"),
 }
 _COMMAND: JsonObject = {"c1": STRING, "c2": STRING, "c3": STRING, "description": STRING}
+_HITS = list_schema(
+    object_schema({**_COMMAND, "score": NUMBER}, "c1", "c2", "c3", "description", "score")
+)
 
 
 def _command_tool(name: str, description: str, **settings: Any) -> Tool:
@@ -43,18 +48,40 @@ COMMANDS_TOOLS = (
     _command_tool(
         "search",
         "Searches for similar commands from natural language query.",
+        handler="clew.commands.tools:search",
         title="Search commands",
         effect=READS,
         core=True,
         properties={"query": string("Search query"), "agent": _AGENT},
         required=("query",),
-        output=list_schema(
-            object_schema({**_COMMAND, "score": NUMBER}, "c1", "c2", "c3", "description", "score")
-        ),
+        output=_HITS,
+    ),
+    _command_tool(
+        "match",
+        "Search commands with more say: by action and target, within a domain, explained.",
+        handler="clew.commands.tools:match",
+        title="Match commands",
+        effect=READS,
+        original=False,
+        properties={
+            "query": string("Search query"),
+            "action": string("Verbs, like c2"),
+            "target": string("Nouns, like c3"),
+            "agent": string("Agent name, or * for all"),
+            "c1": string("Only this domain"),
+            "limit": {**integer("At most so many"), "minimum": 1, "maximum": 100},
+            "algorithm": {
+                **string("ranked by default"),
+                "enum": ["ranked", "cosine", "tfidf", "bm25"],
+            },
+            "explain": boolean("Say why"),
+        },
+        output=_HITS,
     ),
     _command_tool(
         "describe",
         "Retrieves detailed command information from C3L identifiers.",
+        handler="clew.commands.tools:describe",
         title="Describe a command",
         effect=READS,
         properties={"agent": _AGENT, **_ADDRESS},
@@ -72,6 +99,7 @@ COMMANDS_TOOLS = (
     _command_tool(
         "execute",
         "Executes a command and retrieves the instruction prompt.",
+        handler="clew.commands.tools:execute",
         title="Render a command",
         effect=READS,
         core=True,
@@ -82,12 +110,14 @@ COMMANDS_TOOLS = (
             "c3": _ADDRESS["c3"],
             "options": {"type": "object", "description": "Command options", "default": {}},
         },
+        also_accepts={"options": {"type": ["object", "array"], "items": STRING}},
         required=("agent", "c1", "c2", "c3"),
         output=object_schema({"prompt": STRING}, "prompt"),
     ),
     _command_tool(
         "reload",
         "Reloads the registry cache.",
+        handler="clew.commands.tools:reload",
         title="Reload commands",
         effect=SETS,
         properties={"agent": _AGENT},

@@ -17,6 +17,7 @@ class Tool:
     """One tool, as data."""
 
     __slots__ = (
+        "accepted_schema",
         "annotations",
         "core",
         "description",
@@ -42,6 +43,7 @@ class Tool:
         toolset: str,
         effect: dict[str, bool],
         properties: JsonObject | None = None,
+        also_accepts: JsonObject | None = None,
         required: tuple[str, ...] = (),
         output: JsonObject | None = None,
         handler: str | None = None,
@@ -64,6 +66,11 @@ class Tool:
         self.input_schema: JsonObject = {"type": "object", "properties": properties or {}}
         if required:
             self.input_schema["required"] = list(required)
+        # Callers see what is documented; what they may send can be more.
+        self.accepted_schema = self.input_schema
+        if also_accepts:
+            accepted = {**self.input_schema["properties"], **also_accepts}
+            self.accepted_schema = {**self.input_schema, "properties": accepted}
         self.output_schema: JsonObject = output or object_schema({"message": STRING})
         self.annotations = {"title": title, **effect, "openWorldHint": open_world}
 

@@ -7,6 +7,8 @@ from clew.catalog.validate import check_arguments
 from clew.protocol.service import Service, UnknownTool
 
 RESOURCES = "clew.guide.resources"
+COMMANDS = "clew.commands.prompts"
+WATCHING = "clew.commands.watching"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CatalogService(Service):
-    """The tools of one face, and the guide as resources where the whole program is served."""
+    """The tools of one face; the guide as resources, commands as prompts and resources."""
 
     version = __version__
 
@@ -36,8 +38,13 @@ class CatalogService(Service):
         self.settings = settings or {}
         self._offered = offered
         self._handlers: dict[str, Handler] = {}
-        if any(tool.toolset == "guide" for tool in offered.values()):
-            self.features = frozenset({"tools", "resources", "completions"})
+        toolsets = {tool.toolset for tool in offered.values()}
+        self._has_guide, self._has_commands = "guide" in toolsets, "commands" in toolsets
+        self._watches = False
+        if self._has_guide:
+            self.features |= {"resources", "completions"}
+        if self._has_commands:
+            self.features |= {"prompts", "resources", "completions", "listChanged", "logging"}
 
     def tools(self) -> list[JsonObject]:
         """The offered tools in the catalogue's order."""
@@ -48,10 +55,10 @@ class CatalogService(Service):
         return "may" if self._offered[name].slow else "never"
 
     def check_call(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
-        """Check arguments against the schema that the client was shown."""
+        """Check arguments against what the tool accepts: what the client was shown, or more."""
         if name not in self._offered:
             raise UnknownTool(f"Unknown tool: {name}")
-        return check_arguments(self._offered[name].input_schema, arguments)
+        return check_arguments(self._offered[name].accepted_schema, arguments)
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """Run the handler, importing its room at the first call."""
@@ -62,25 +69,58 @@ class CatalogService(Service):
             self._handlers[name] = load_handler(self._offered[name])
         return self._handlers[name]
 
+    def prompts(self) -> list[JsonObject]:
+        """The commands."""
+        self._watch()
+        listed: list[JsonObject] = _load(COMMANDS, "list_prompts")(self.settings)
+        return listed
+
+    def get_prompt(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
+        """One command, filled in."""
+        found: JsonObject = _load(COMMANDS, "get_prompt")(name, arguments, self.settings)
+        return found
+
     def resources(self) -> list[JsonObject]:
-        """The guide's topics."""
-        listed: list[JsonObject] = _load(RESOURCES, "list_resources")()
+        """The guide's topics, and the templates of commands."""
+        listed: list[JsonObject] = []
+        if self._has_guide:
+            listed += _load(RESOURCES, "list_resources")()
+        if self._has_commands:
+            self._watch()
+            listed += _load(COMMANDS, "list_resources")(self.settings)
         return listed
 
     def resource_templates(self) -> list[JsonObject]:
-        """The guide's topics as one pattern."""
-        listed: list[JsonObject] = _load(RESOURCES, "list_templates")()
+        """The patterns of the same."""
+        listed: list[JsonObject] = []
+        if self._has_guide:
+            listed += _load(RESOURCES, "list_templates")()
+        if self._has_commands:
+            listed += _load(COMMANDS, "list_templates")()
         return listed
 
     def read_resource(self, uri: str, call: Call) -> list[JsonObject]:
-        """One topic of the guide."""
-        contents: list[JsonObject] = _load(RESOURCES, "read_resource")(uri)
+        """One topic of the guide, or one template."""
+        if self._has_commands and _load(COMMANDS, "owns")(uri):
+            contents: list[JsonObject] = _load(COMMANDS, "read_resource")(uri, self.settings)
+        else:
+            contents = _load(RESOURCES, "read_resource")(uri)
         return contents
 
     def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
-        """Topics that begin with what was typed."""
-        topics: list[str] = _load(RESOURCES, "complete_topic")(reference, name, value)
-        return topics
+        """Topics, commands and their values that begin with what was typed."""
+        found: list[str] = []
+        if self._has_guide:
+            found = _load(RESOURCES, "complete_topic")(reference, name, value)
+        if self._has_commands and not found:
+            found = _load(COMMANDS, "complete")(reference, name, value, self.settings)
+        return found
+
+    def _watch(self) -> None:
+        """Tell clients of changes from their first look at a list on."""
+        if not self._watches:
+            self._watches = True
+            _load(WATCHING, "watch")(self.settings, self.announce)
 
 
 def load_handler(tool: Tool) -> Handler:

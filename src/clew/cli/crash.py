@@ -34,7 +34,7 @@ def report_text(error: BaseException, name: str, arguments: list[str]) -> str:
             f"- Python {sys.version.split()[0]} ({platform.python_implementation()})",
             f"- SQLite {sqlite3.sqlite_version}",
             f"- {platform.platform()}",
-            f"- command: `{name} {' '.join(arguments)}`",
+            f"- command: `{name} {' '.join(map(_without_secret, arguments))}`",
             "",
             "```",
             trace.rstrip(),
@@ -43,6 +43,14 @@ def report_text(error: BaseException, name: str, arguments: list[str]) -> str:
         ]
     )
     return shown_text(_with_short_home(text))
+
+
+def _without_secret(word: str) -> str:
+    """The word as typed, but for the value of a variable that is a secret by its name."""
+    from clew.commands.declared import is_secret_name
+
+    name, equals, _ = word.partition("=")
+    return f"{name}=[redacted]" if equals and is_secret_name(name) else word
 
 
 def _with_short_home(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Commands: instructions addressed by domain, action and target."""

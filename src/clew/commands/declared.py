@@ -1,0 +1,113 @@
+"""What a template's frontmatter declares: its words, its options, the variables it takes.
+
+Only strings come in, as `frontmatter.py` reads them. Nothing here may import what a cold start
+cannot afford.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NOTHING = ("", "~", "null")
+_SECRET_WORDS = ("token", "secret", "password", "passwd", "apikey", "api-key", "api_key")
+
+
+class Variable:
+    """A variable of the user's own, written `{uv-name}` in a template; `name` lacks the `uv-`."""
+
+    __slots__ = ("choices", "default", "description", "name", "required", "secret")
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        required: bool = False,
+        default: str | None = None,
+        choices: tuple[str, ...] = (),
+        secret: bool = False,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.required = required
+        self.default = default
+        self.choices = choices
+        self.secret = secret or is_secret_name(name)
+
+    def _fields(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variable) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r}, {self.description!r})"
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value of this name should not be shown in logs."""
+    lowered = name.lower()
+    return any(word in lowered for word in _SECRET_WORDS)
+
+
+def text_of(value: Any) -> str:
+    """A scalar as text; what stands for nothing is empty."""
+    return value.strip() if isinstance(value, str) and value.strip() not in _NOTHING else ""
+
+
+def is_true(value: Any) -> bool:
+    """Whether a scalar of frontmatter or of a registry says yes."""
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """A list of scalars as texts; a single scalar counts as a list of one."""
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list):
+        return ()
+    return tuple(text for text in map(text_of, value) if text)
+
+
+def declared_variables(meta: dict[str, Any]) -> tuple[Variable, ...]:
+    """The variables that `uv` declares, in any of the forms in which people write it."""
+    options = meta.get("options")
+    listed = meta.get("uv") or (options.get("uv") if isinstance(options, dict) else None)
+    found: dict[str, Variable] = {}
+    for written, details in _pairs(listed):
+        name = written.removeprefix("uv-")
+        if name and name not in found:
+            found[name] = _variable(name, details)
+    return tuple(found.values())
+
+
+def _pairs(listed: Any) -> list[tuple[str, Any]]:
+    if isinstance(listed, dict):
+        return [(str(name), details) for name, details in listed.items()]
+    pairs: list[tuple[str, Any]] = []
+    for item in listed if isinstance(listed, list) else []:
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            pairs.append((item["name"], item))
+        elif isinstance(item, dict):
+            pairs.extend((str(name), details) for name, details in item.items())
+        elif isinstance(item, str):
+            pairs.append((item, ""))
+    return pairs
+
+
+def _variable(name: str, details: Any) -> Variable:
+    if not isinstance(details, dict):
+        return Variable(name, text_of(details))
+    return Variable(
+        name,
+        text_of(details.get("description")),
+        required=is_true(details.get("required")),
+        default=text_of(details.get("default")) or None,
+        choices=names_of(details.get("enum") or details.get("choices")),
+        secret=is_true(details.get("secret")),
+    )

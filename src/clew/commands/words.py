@@ -1,0 +1,158 @@
+"""Text taken apart for searching: words, their stems, and runs of Chinese, Japanese or Korean."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST_TEXT = 4000
+
+_COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+_PART = re.compile(
+    r"[A-Z]{2,}s(?![A-Za-z0-9])"  # PRs
+    r"|[A-Z0-9]{2,}(?=[A-Z][a-z]|[^A-Za-z0-9]|$)"  # TLS in TLSCertificate, 2FA
+    r"|[A-Z]?[a-z0-9]+"
+    r"|[A-Z0-9]+"
+)
+_OTHER_WORD = re.compile(r"[^\W_]+")
+_RUN = re.compile(
+    r"([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]+)"
+)
+_GRAMMAR = re.compile(r"[\u3041-\u309f]+")
+
+_SAYING_NOTHING = """
+    a an the this that these those there it its is are was were be been being am do does did done
+    has have had having i me my mine we us our you your he she they them their his her
+    and or but if then than so as at by for from in into of on onto to with without within
+    about after before during while until over under between through
+    what which who whom whose when where why how
+    can could will would shall should may might must need want like please help let lets
+    some any all each every both just only also too very really more most much
+    not no yes here now again once up out off down
+    something someone somebody anything thing things way give get got sure using use
+"""
+STOP_WORDS = frozenset(_SAYING_NOTHING.split())
+
+# Endings that say nothing, step by step: the ending, what takes its place, and how long the rest
+# must be. Of each step the first that fits is taken off.
+_STEPS = tuple(
+    (tuple(rule[0] for rule in rules), rules)
+    for rules in (
+        (
+            ("sses", "ss", 1),
+            ("ies", "y", 2),
+            ("ches", "ch", 2),
+            ("shes", "sh", 2),
+            ("xes", "x", 2),
+            ("ss", "ss", 1),
+            ("us", "us", 1),
+            ("is", "is", 1),
+            ("s", "", 3),
+        ),
+        (("ly", "", 4),),
+        (("ating", "", 4), ("ated", "", 4), ("ing", "", 3), ("ed", "", 3)),
+        (("isation", "iz", 3), ("ization", "iz", 3), ("ise", "iz", 4)),
+        (("ation", "", 4), ("ator", "", 4), ("ate", "", 4), ("sion", "s", 3), ("tion", "t", 3)),
+        (("ment", "", 4), ("er", "", 4)),
+        (("e", "", 3),),
+    )
+)
+_VOWEL = re.compile(r"[aeiouy]")
+_IRREGULAR = {
+    "analyses": "analyz",
+    "analysis": "analyz",
+    "analyse": "analyz",
+    "analysing": "analyz",
+    "data": "data",
+    "indices": "index",
+    "issue": "issu",
+    "production": "production",
+    "specification": "spec",
+    "specifications": "spec",
+    "specs": "spec",
+    "written": "writ",
+    "wrote": "writ",
+    "built": "build",
+    "broke": "broken",
+    "found": "find",
+}
+_stems: dict[str, str] = dict(_IRREGULAR)
+
+
+def stem(word: str) -> str:
+    """The word without its ending: commits, committed and committing are all commit."""
+    known = _stems.get(word)
+    if known is not None:
+        return known
+    stemmed = _strip(word) if word.isascii() and word.isalpha() and len(word) > 3 else word
+    if len(_stems) < 50_000:
+        _stems[word] = stemmed
+    return stemmed
+
+
+def _strip(word: str) -> str:
+    for endings, rules in _STEPS:
+        if not word.endswith(endings):
+            continue
+        for ending, instead, rest in rules:
+            shorter = word[: -len(ending)]
+            if word.endswith(ending) and len(shorter) >= rest and _VOWEL.search(shorter):
+                word = _undoubled(shorter, ending) + instead
+                break
+    return word
+
+
+def _undoubled(word: str, ending: str) -> str:
+    """One letter for two: committ is commit, but pull and pass stay."""
+    doubled = ending in ("ing", "ed", "er") and len(word) > 3 and word[-1] == word[-2]
+    return word[:-1] if doubled and word[-1] not in "lsz" else word
+
+
+def split_compound(compound: str) -> list[str]:
+    """The words in groupCommit, group-commit or group_commit, in small letters."""
+    if compound.islower() and compound.isalpha():
+        return [compound]
+    return [part.lower() for part in _PART.findall(compound)]
+
+
+compounds = _COMPOUND.findall
+
+
+def pieces(text: str) -> list[str]:
+    """Compounds and words in order, and runs of scripts that have no blanks."""
+    if text.isascii():
+        return compounds(text)
+    found: list[str] = []
+    for number, part in enumerate(_RUN.split(unicodedata.normalize("NFKC", text))):
+        found += [part] if number % 2 else _words(part)
+    return found
+
+
+def is_run(piece: str) -> bool:
+    """Whether a piece is a run of Chinese, Japanese or Korean."""
+    return not piece.isascii() and _RUN.fullmatch(piece) is not None
+
+
+def _words(text: str) -> list[str]:
+    """Letters beyond ASCII lose their accents, so that resume finds résumé."""
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return compounds(bare) if bare.isascii() else _OTHER_WORD.findall(bare.casefold())
+
+
+def parts_of(word: str) -> list[str]:
+    """A compound's words; a word of another script is one word."""
+    return split_compound(word) if word.isascii() else [word]
+
+
+def bigrams(run: str) -> list[str]:
+    """Pairs of neighbouring characters, those aside that are only grammar."""
+    if len(run) == 1:
+        return [] if _GRAMMAR.fullmatch(run) else [run]
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    return [pair for pair in pairs if not _GRAMMAR.fullmatch(pair)]
+
+
+def is_grammar(run: str) -> bool:
+    """Whether a Japanese run has no content of its own: particles and endings."""
+    return _GRAMMAR.fullmatch(run) is not None
