@@ -180,13 +180,18 @@ def test_instructions_fit_what_hosts_keep():
     assert all(len(face.instructions or "") <= 2048 for face in FACES.values())
 
 
+SPEC = "2026-01-22-001-x7m"
+STATUS_FOR = {"chant_archive": "completed", "chant_reset": "failed", "chant_resume": "failed"}
+
+
 @pytest.fixture
 def indexed(tmp_path, monkeypatch):
-    """A repository with one commit, indexed; its root and the commit's id."""
+    """A repository with one commit for one spec, indexed; its root and the commit's id."""
     root = tmp_path / "thing"
     root.mkdir()
     (root / "file.txt").write_text("first line\n", encoding="utf-8")
-    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "Add a file")):
+    subject = f"chant({SPEC}): Add a file"
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", subject)):
         run_git(*words, cwd=root)
     monkeypatch.setenv("COMMITMUX_DB", str(tmp_path / "index" / "db.sqlite3"))
     store = HistoryStore.create(database_path())
@@ -195,10 +200,26 @@ def indexed(tmp_path, monkeypatch):
     return root, run_git("rev-parse", "HEAD", cwd=root).decode().strip()
 
 
+def write_spec(root, status):
+    """One spec whose criteria are met, and its log."""
+    chant = root / ".chant"
+    for name in ("specs", "logs"):
+        (chant / name).mkdir(parents=True)
+    text = f"---\ntype: code\nstatus: {status}\n---\n# Add a file\n\n## Acceptance Criteria\n\n"
+    (chant / "specs" / f"{SPEC}.md").write_text(f"{text}- [x] It is there\n", encoding="utf-8")
+    (chant / "logs" / f"{SPEC}.log").write_text("Started\n", encoding="utf-8")
+
+
 @pytest.mark.parametrize("tool", built_tools(), ids=lambda tool: tool.name)
 def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
     root, sha = indexed
+    write_spec(root, STATUS_FOR.get(tool.name, "in_progress"))
     arguments = {
+        "id": SPEC,
+        "description": "Add another file",
+        "number": 1,
+        "output": "Done.",
+        "set": {"owner": "Ada"},
         "operation_name": "x",
         "duration_seconds": 0,
         "project": str(root),
@@ -210,9 +231,13 @@ def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, inde
         "issue": "#1",
         "repo": "thing",
         "sha": sha,
+        "agent": "climpt",
+        "c1": "git",
+        "c2": "group-commit",
+        "c3": "unstaged-changes",
     }
     known = {k: v for k, v in arguments.items() if k in tool.input_schema["properties"]}
-    answer = load_handler(tool)(known, Call())
+    answer = load_handler(tool)(known, Call(settings={"project": str(root)}))
     Draft202012Validator(tool.output_schema).validate(answer.structured())
     assert answer.text
 

@@ -60,6 +60,7 @@ def test_extended_faces_add_their_rooms_other_tools():
         "clew_guide",
         "clew_doctor",
         "search",
+        "match",
         "describe",
         "execute",
         "reload",

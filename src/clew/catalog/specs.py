@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
 
 SPEC_ID = string("Spec ID (full or partial)")
+_VERSION = string("`version` from chant_spec_get")
 SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
 _SPEC = object_schema(
     {"id": STRING, "title": nullable(STRING), "status": STRING, "type": STRING}, "id", "status"
@@ -65,6 +66,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_spec_list",
         "List all chant specs in the current project",
+        handler="clew.specs.tools:spec_list",
         title="List specs",
         effect=READS,
         core=True,
@@ -79,6 +81,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_spec_get",
         "Get details of a chant spec including full body content",
+        handler="clew.specs.tools:spec_get",
         title="Show a spec",
         effect=READS,
         core=True,
@@ -98,6 +101,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_ready",
         "List all specs that are ready to be worked (no unmet dependencies)",
+        handler="clew.specs.tools:ready",
         title="List ready specs",
         effect=READS,
         core=True,
@@ -107,6 +111,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_status",
         "Get project status summary with spec counts by status",
+        handler="clew.specs.tools:status",
         title="Project status",
         effect=READS,
         properties={
@@ -122,6 +127,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_log",
         "Read execution log for a spec",
+        handler="clew.specs.tools:log",
         title="Read a spec's log",
         effect=READS,
         properties={
@@ -147,6 +153,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_search",
         "Search specs by title and body content",
+        handler="clew.specs.tools:search",
         title="Search specs",
         effect=READS,
         properties={
@@ -159,6 +166,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_diagnose",
         "Diagnose issues with a spec (check file, log, locks, commits, criteria)",
+        handler="clew.specs.tools:diagnose",
         title="Diagnose a spec",
         effect=READS,
         output={"type": "object"},
@@ -166,6 +174,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_lint",
         "Lint specs to check for quality issues (complexity, missing criteria, etc.)",
+        handler="clew.specs.tools:lint",
         title="Lint specs",
         effect=READS,
         properties={"id": string("Spec ID to lint (optional, lints all if not provided)")},
@@ -174,6 +183,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_verify",
         "Verify a spec meets its acceptance criteria",
+        handler="clew.specs.tools:verify",
         title="Verify a spec",
         effect=READS,
         output=object_schema(
@@ -196,6 +206,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_spec_update",
         "Update a chant spec status, frontmatter fields, or add output",
+        handler="clew.specs.edit_tools:update",
         title="Update a spec",
         effect=WRITES,
         core=True,
@@ -214,6 +225,7 @@ SPECS_TOOLS = (
     _spec_tool(
         "chant_add",
         "Create a new spec with description",
+        handler="clew.specs.edit_tools:add",
         title="Add a spec",
         effect=WRITES,
         core=True,
@@ -229,6 +241,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_finalize",
         "Mark a spec as completed (validates all criteria are checked)",
+        handler="clew.specs.edit_tools:finalize",
         title="Finalize a spec",
         effect=SETS,
         output=SPEC_CHANGED,
@@ -236,6 +249,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_reset",
         "Reset a failed spec to pending status so it can be reworked",
+        handler="clew.specs.edit_tools:reset",
         title="Reset a spec",
         effect=SETS,
         output=SPEC_CHANGED,
@@ -243,6 +257,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_resume",
         "(deprecated, use chant_reset) Reset a failed spec to pending",
+        handler="clew.specs.edit_tools:reset",
         title="Reset a spec (old name)",
         effect=SETS,
         output=SPEC_CHANGED,
@@ -250,6 +265,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_cancel",
         "Cancel a spec (sets status to cancelled)",
+        handler="clew.specs.edit_tools:cancel",
         title="Cancel a spec",
         effect=ENDS,
         output=SPEC_CHANGED,
@@ -257,8 +273,60 @@ SPECS_TOOLS = (
     _by_id(
         "chant_archive",
         "Move a completed spec to the archive directory",
+        handler="clew.specs.edit_tools:archive",
         title="Archive a spec",
         effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+    _spec_tool(
+        "chant_query",
+        "Search specs with filters (status: label: type: file: depends: is:ready, -word, \"phrase\"); "
+        "ranked, with matching lines",
+        handler="clew.specs.tools:query",
+        title="Query specs",
+        effect=READS,
+        original=False,
+        properties={
+            "query": string("Words and filters"),
+            "limit": integer("Most hits (default 20)"),
+            "offset": integer("Skip so many"),
+            "archived": boolean("Also archived specs"),
+        },
+        required=("query",),
+        output=_SPEC_PAGE,
+    ),
+    _spec_tool(
+        "chant_check",
+        "Check or uncheck one acceptance criterion, with evidence",
+        handler="clew.specs.edit_tools:check",
+        title="Check a criterion",
+        effect=SETS,
+        original=False,
+        properties={
+            "id": SPEC_ID,
+            "number": integer("The criterion, from 1"),
+            "checked": boolean("Default true"),
+            "evidence": string("What shows that it is met"),
+            "expected_version": _VERSION,
+        },
+        required=("id", "number"),
+        output=object_schema({"id": STRING, "checked": BOOLEAN, "unchecked": INTEGER}, "id"),
+    ),
+    _spec_tool(
+        "chant_edit",
+        "Set any status or fields of a spec, refused if it changed since expected_version",
+        handler="clew.specs.edit_tools:edit",
+        title="Edit a spec",
+        effect=SETS,
+        original=False,
+        properties={
+            "id": SPEC_ID,
+            "status": string("Any status that may follow"),
+            "set": {"type": "object", "description": "Frontmatter fields; null removes one"},
+            "body": string("The whole new text"),
+            "expected_version": _VERSION,
+        },
+        required=("id",),
         output=SPEC_CHANGED,
     ),
 )

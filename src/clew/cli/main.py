@@ -7,7 +7,7 @@ import click
 from clew import __version__
 from clew.catalog.faces import FACES
 from clew.cli.frame import LazyGroup, run
-from clew.cli.tables import HISTORY_COMMANDS
+from clew.cli.tables import COMMAND_COMMANDS, HISTORY_COMMANDS, SPEC_COMMANDS
 
 _VERSION = ("clew.cli.version:version", "Show versions of Clew and what it stands on.")
 
@@ -18,13 +18,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "setup": ("clew.cli.setup:setup", "Register Clew with one agent host."),
         "serve": ("clew.cli.serve:clew_serve", "Run the MCP server (stdio, or --http)."),
         "doctor": ("clew.cli.doctor:doctor", "Check this machine and project; --fix repairs."),
+        "spec": ("clew.cli.specs:spec", "Specs: what is to be done, and what is done."),
         "history": ("clew.cli.history:history", "Search the git history of your repositories."),
+        "command": ("clew.cli.commands:command_group", "Find, fill in and keep prompts."),
         "guide": ("clew.cli.guide:guide", "How agents use Clew, by topic."),
         "tools": ("clew.cli.tools:tools", "List the tools that a server would offer."),
         "completion": ("clew.cli.completion:completion", "Print a shell completion script."),
         "version": _VERSION,
     },
     "chant": {
+        **SPEC_COMMANDS,
         "mcp": ("clew.cli.serve:chant_mcp", "Run the MCP server (stdio, or --http)."),
         "version": _VERSION,
     },
@@ -34,6 +37,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "version": _VERSION,
     },
     "climpt": {
+        "init": ("clew.cli.commands:init", "Write the packaged commands into this project."),
+        **COMMAND_COMMANDS,
         "mcp": ("clew.cli.serve:climpt_mcp", "Run the MCP server (stdio, or --http)."),
         "version": _VERSION,
     },
@@ -43,16 +48,30 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 
+_EPILOGS = {"climpt": "DOMAIN ACTION TARGET prints that prompt. See: climpt run --help"}
+
+
+class _ClimptGroup(LazyGroup):
+    """The group of `climpt`, where words that are no command name a prompt to print."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take an address for what `run` takes."""
+        from clew.cli.climpt import name_a_prompt
+
+        return super().parse_args(ctx, ["run", *args] if name_a_prompt(args) else args)
+
 
 def build_group(face_name: str) -> click.Group:
     """The command group of one face."""
-    group = LazyGroup(
+    group_class = _ClimptGroup if face_name == "climpt" else LazyGroup
+    group = group_class(
         name=face_name,
         entries=COMMANDS[face_name],
         help=FACES[face_name].summary,
         no_args_is_help=False,
         invoke_without_command=True,
         callback=_show_help,
+        epilog=_EPILOGS.get(face_name),
     )
     return click.version_option(__version__, message="%(prog)s %(version)s")(group)
 

@@ -1,0 +1,177 @@
+"""Specs: the first look of a fresh process, warm looks, and growth with the number of specs."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.measure import Sample, Series, compare, interleave
+from benchmarks.report import Claim, Figure, Goal
+from clew.specs.ids import base36
+from clew.specs.store import SpecStore
+
+NAME = "specs_store"
+TITLE = "Specs: first look, warm looks, growth"
+FULL = {"rounds": 5, "specs": 10_000, "growth": 100_000, "questions": 200}
+QUICK = {"rounds": 2, "specs": 1000, "growth": 2000, "questions": 40}
+STAT_ALL = "stat() of every file"
+STAT_ONE = "stat() of one file"
+NOTES = [
+    "First looks and their baseline each run in a process of their own, imports not counted.",
+    "Warm looks run in one process, without changes between them; their baseline is one stat().",
+    "Growth compares the time per spec of a store with that of one a tenth its size.",
+]
+_FIRST_LOOK = """
+import sys, time
+from pathlib import Path
+from clew.specs.store import SpecStore
+begun = time.perf_counter()
+assert SpecStore(Path(sys.argv[1])).heads()
+print((time.perf_counter() - begun) * 1000)
+"""
+_STAT_EACH = """
+import os, sys, time
+from pathlib import Path
+files = [str(path) for path in (Path(sys.argv[1]) / ".chant" / "specs").iterdir()]
+begun = time.perf_counter()
+for file in files:
+    os.stat(file)
+print((time.perf_counter() - begun) * 1000)
+"""
+
+
+def run(bench: Bench) -> Claim:
+    """Measure on generated stores."""
+    root = bench.home / "specs"
+    bench.say("writing specs")
+    main = generate(root / "main", bench["specs"])
+    large = generate(root / "large", bench["growth"])
+    small = generate(root / "small", bench["growth"] // 10)
+    variants = {**_looks(bench, main), **_growth(large, small, bench["growth"])}
+    every = {"cold build": 1, "cold build, large": 2, "cold build, small": 2}
+    series = interleave(variants, bench["rounds"], every=every, say=bench.say)
+    sizes = {
+        "specs": f"{bench['specs']}, for growth {bench['growth']} and a tenth of that",
+        "index": f"{(main / '.chant/.store/index.json').stat().st_size / 1e6:.1f} MB",
+    }
+    return Claim(NAME, TITLE, sizes, NOTES, {}, _figures(series))
+
+
+def _looks(bench: Bench, root: Path) -> dict[str, Callable[[], Sample]]:
+    store = _settled(root)
+    file = root / store.heads()[0].path
+    middle = store.heads()[bench["specs"] // 2].id
+    asks: dict[str, Callable[[], object]] = {
+        STAT_ONE: file.stat,
+        "all heads": store.heads,
+        "ready": lambda: store.graph().ready(),
+        "one spec by a part of its id": lambda: store.load(middle[11:]),
+    }
+    return {
+        STAT_ALL: partial(_in_a_process, _STAT_EACH, root),
+        "first look": partial(_in_a_process, _FIRST_LOOK, root),
+        "cold build": partial(_cold, root),
+        **{title: partial(_asked, ask, bench["questions"]) for title, ask in asks.items()},
+        "look after a change": partial(_after_a_change, store, file),
+    }
+
+
+def _growth(large: Path, small: Path, count: int) -> dict[str, Callable[[], Sample]]:
+    warm_large, warm_small = _settled(large), _settled(small)
+    return {
+        "cold build, large": partial(_cold, large, count),
+        "cold build, small": partial(_cold, small, count // 10),
+        "all heads, large": partial(_asked, warm_large.snapshot, 50),
+        "all heads, small": partial(_asked, warm_small.snapshot, 50),
+    }
+
+
+def _settled(root: Path) -> SpecStore:
+    """A store that has looked twice, so that it watches, and whose index is on disk."""
+    SpecStore(root).heads()
+    time.sleep(0.2)
+    store = SpecStore(root)
+    store.heads()
+    store.heads()
+    return store
+
+
+def _in_a_process(program: str, root: Path) -> Sample:
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(root)], check=True, capture_output=True, text=True
+    )
+    return {"ms": float(done.stdout)}
+
+
+def _timed(work: Callable[[], object]) -> Sample:
+    begun = time.perf_counter()
+    work()
+    return {"ms": (time.perf_counter() - begun) * 1000}
+
+
+def _asked(ask: Callable[[], object], times: int) -> Sample:
+    """The median of many, in milliseconds."""
+    taken = sorted(_timed(ask)["ms"] for _ in range(times))
+    return {"ms": taken[len(taken) // 2]}
+
+
+def _cold(root: Path, count: int = 1) -> Sample:
+    """Reading every file, because there is no index; the time per spec where they are counted."""
+    index = root / ".chant" / ".store" / "index.json"
+    kept = index.read_bytes()
+    index.unlink()
+    sample = _timed(lambda: SpecStore(root).heads())
+    index.write_bytes(kept)
+    return {"ms": sample["ms"], "us per spec": sample["ms"] * 1000 / count}
+
+
+def _after_a_change(store: SpecStore, file: Path) -> Sample:
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write("\nOne more line.\n")
+    return _timed(store.heads)
+
+
+def _figures(series: dict[str, Series]) -> list[Figure]:
+    def against(title: str, baseline: str, goal: Goal | None, unit: str = "ms") -> Figure:
+        compared = compare(series[title], series[baseline], unit)
+        return Figure("time", title, baseline, unit, compared, goal)
+
+    warm = ("all heads", "ready", "one spec by a part of its id")
+    return [
+        against("first look", STAT_ALL, Goal(3.0)),
+        against("cold build", STAT_ALL, None),
+        *(against(title, STAT_ONE, Goal(5.0, "ms")) for title in warm),
+        against("look after a change", STAT_ONE, None),
+        against("cold build, large", "cold build, small", Goal(1.5), "us per spec"),
+        against("all heads, large", "all heads, small", Goal(2.0)),
+    ]
+
+
+def generate(root: Path, count: int) -> Path:
+    """A project with so many specs, 500 a day, that depend on earlier ones."""
+    specs = root / ".chant" / "specs"
+    specs.mkdir(parents=True)
+    dice = random.Random(7)
+    statuses = ["pending"] * 3 + ["completed"] * 5 + ["in_progress", "failed"]
+    ids: list[str] = []
+    for number in range(count):
+        day = number // 500
+        date = f"{2020 + day // 336}-{1 + day // 28 % 12:02}-{1 + day % 28:02}"
+        spec_id = f"{date}-{base36(number % 500 + 1)}-{base36(dice.randrange(36**3))}"
+        wanted = dice.sample(ids[-50:], min(len(ids), dice.randrange(3)))
+        needs = f"depends_on: [{', '.join(wanted)}]\n" if wanted else ""
+        text = (
+            f"---\ntype: code\nstatus: {dice.choice(statuses)}\n{needs}"
+            f"labels:\n- area{number % 7}\ntarget_files:\n- src/module{number % 90}.py\n---\n"
+            f"# Change number {number}\n\n{'Some words about what to do. ' * 14}\n\n"
+            "## Acceptance Criteria\n\n- [ ] It works\n- [x] It is tested\n- [ ] It is documented\n"
+        )
+        (specs / f"{spec_id}.md").write_text(text, encoding="utf-8")
+        ids.append(spec_id)
+    return root

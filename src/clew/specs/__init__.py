@@ -1,0 +1,1 @@
+"""Specs: Markdown files under `.chant/`, their lifecycle, and what waits for what."""

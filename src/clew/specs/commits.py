@@ -1,0 +1,66 @@
+"""The commits that were made for a spec, found in git by their subjects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import ClewError
+from clew.kit.git import run_git
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def subject_mark(spec_id: str) -> str:
+    """What the subject of a commit for this spec begins with."""
+    return f"chant({spec_id}):"
+
+
+def commits_of(project: Path, spec_id: str) -> list[str]:
+    """Short ids of the commits for this spec on any branch, the oldest first."""
+    mark = subject_mark(spec_id)
+    lines = run_git(
+        "log",
+        "--branches",
+        "--tags",
+        "HEAD",
+        "--reverse",
+        "--fixed-strings",
+        f"--grep={mark}",
+        "--format=%h %s",
+        "--",
+        cwd=project,
+    )
+    pairs = (line.split(" ", 1) for line in lines.decode("utf-8", "replace").splitlines())
+    return [pair[0] for pair in pairs if len(pair) == 2 and pair[1].startswith(mark)]
+
+
+def commits_or_none(project: Path, spec_id: str) -> list[str] | None:
+    """The same, or None where git cannot tell: no repository, no commit yet."""
+    try:
+        return commits_of(project, spec_id)
+    except ClewError:
+        return None
+
+
+def worktree_of(project: Path, branch: str) -> Path | None:
+    """The linked worktree that has this branch checked out."""
+    from pathlib import Path
+
+    try:
+        listed = run_git("worktree", "list", "--porcelain", "-z", cwd=project)
+    except ClewError:
+        return None
+    place: str | None = None
+    for field in listed.decode("utf-8", "surrogateescape").split("\0"):
+        if field.startswith("worktree "):
+            place = field.removeprefix("worktree ")
+        elif field == f"branch refs/heads/{branch}" and place:
+            found = Path(place)
+            return found if found.is_dir() and found.resolve() != project.resolve() else None
+    return None
+
+
+def is_dirty(worktree: Path) -> bool:
+    """Whether a worktree has changes that no commit has."""
+    return bool(run_git("status", "--porcelain", "-z", cwd=worktree).strip(b"\0"))

@@ -1,0 +1,58 @@
+"""Where everything is inside `.chant/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.specs.ids import date_of
+
+CHANT = ".chant"
+SPECS = ".chant/specs"
+ARCHIVE = ".chant/archive"
+_UNDATED = "undated"
+
+
+class Places:
+    """The paths of one project's `.chant/`."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.chant = project / CHANT
+        self.specs = project / SPECS
+        self.archive = project / ARCHIVE
+        self.store = self.chant / ".store"
+        self.index = self.store / "index.json"
+        self.audit = self.store / "audit.jsonl"
+        self.last_id = self.store / "last_id"
+        self.logs = self.chant / "logs"
+        self.prompts = self.chant / "prompts"
+        self.templates = self.chant / "templates"
+        self.config = self.chant / "config.md"
+        self.agents = self.chant / "agents.md"
+
+    def spec_file(self, spec_id: str) -> Path:
+        """Where a new spec with this id goes."""
+        return self.specs / f"{spec_id}.md"
+
+    def archive_file(self, spec_id: str) -> Path:
+        """Where this spec goes when it is archived."""
+        return self.archive / (date_of(spec_id) or _UNDATED) / f"{spec_id}.md"
+
+    def lock_file(self, name: str) -> Path:
+        """The lock of one spec; `.chant/.locks/` is about agents at work, and not used here."""
+        return self.store / "locks" / f"{name}.lock"
+
+    def log_file(self, spec_id: str) -> Path:
+        """The log of the agent that works on this spec."""
+        return self.logs / f"{spec_id}.log"
+
+    def relative(self, path: Path) -> str:
+        """The path as it is shown: from the project's root."""
+        return path.relative_to(self.project).as_posix()
+
+    def make_store(self) -> Path:
+        """The directory for what git must not see; it tells git so itself."""
+        if not self.store.is_dir():
+            self.store.mkdir(parents=True, exist_ok=True)
+            (self.store / ".gitignore").write_text("*\n", encoding="utf-8")
+        return self.store

@@ -1,0 +1,120 @@
+"""Every key that a configuration may have: its kind and what holds without it.
+
+A kind is `text`, `number`, `flag`, `words` (a list of texts), `maps` (a list of maps), `any`, or the
+words that are allowed. `*` stands for names that people choose.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Setting(NamedTuple):
+    """One key's kind and default."""
+
+    kind: str | tuple[str, ...]
+    default: str | float | bool | tuple[str, ...] | None = None
+
+
+_TEXT = Setting("text")
+_WORDS = Setting("words", ())
+_ON, _OFF = Setting("flag", default=True), Setting("flag", default=False)
+
+PROVIDERS: Final = (
+    "claude",
+    "codex",
+    "opencode",
+    "gemini",
+    "cursor-agent",
+    "aider",
+    "ollama",
+    "openai",
+    "kirocli",
+    "command",
+)
+KEYS: Final[dict[str, Setting]] = {
+    "project.name": Setting("text", ""),
+    "project.prefix": _TEXT,
+    "project.silent": _OFF,
+    "defaults.prompt": Setting("text", "standard"),
+    "defaults.branch_prefix": Setting("text", "chant/"),
+    "defaults.model": _TEXT,
+    "defaults.split_model": _TEXT,
+    "defaults.main_branch": Setting("text", "main"),
+    "defaults.provider": Setting(PROVIDERS),
+    "defaults.command": _WORDS,  # the program of provider `command`, word by word
+    "defaults.rotation_strategy": Setting(("none", "random", "round_robin", "round-robin"), "none"),
+    "defaults.prompt_extensions": _WORDS,
+    "work.permission": Setting(("read", "edit", "full"), "edit"),
+    "work.base": _TEXT,
+    "work.wall_minutes": Setting("number", 240),
+    "work.idle_minutes": Setting("number", 30),
+    "work.cost_usd": Setting("number"),
+    "work.check_seconds": Setting("number", 600),
+    "work.on_failure": Setting(("stop", "skip", "retry")),
+    "worktree.setup": _WORDS,
+    "worktree.teardown": _WORDS,
+    "worktree.sparse": _WORDS,
+    "worktree.command_seconds": Setting("number", 600),
+    "merge.checks": _WORDS,  # command lines that must pass before the main branch moves
+    "merge.check_seconds": Setting("number", 900),
+    "merge.strategy": Setting(("merge", "rebase"), "merge"),
+    "parallel.agents": Setting("maps"),
+    "parallel.stagger_delay_ms": Setting("number", 1000),
+    "parallel.stagger_jitter_ms": Setting("number", 200),
+    "repos": Setting("maps"),
+    "providers": Setting("any"),
+    "enterprise.derived.*.from": Setting(("branch", "path", "env", "git_user")),
+    "enterprise.derived.*.pattern": _TEXT,
+    "enterprise.derived.*.validate.type": Setting(("enum",)),
+    "enterprise.derived.*.validate.values": _WORDS,
+    "enterprise.required": _WORDS,
+    "approval.rejection_action": Setting(("manual", "dependency", "group"), "manual"),
+    "approval.require_approval_for_agent_work": _OFF,
+    "validation.strict_output_validation": _OFF,
+    "lint.thresholds.complexity_criteria": Setting("number", 10),
+    "lint.thresholds.complexity_files": Setting("number", 5),
+    "lint.thresholds.complexity_words": Setting("number", 150),
+    "lint.thresholds.simple_criteria": Setting("number", 1),
+    "lint.thresholds.simple_files": Setting("number", 1),
+    "lint.thresholds.simple_words": Setting("number", 3),
+    "lint.disable": Setting("words", ("complexity_words",)),
+    "watch.poll_interval_ms": Setting("number", 5000),
+    "watch.idle_timeout_minutes": Setting("number", 5),
+    "watch.merge": _ON,
+    "watch.cleanup": _ON,
+    "watch.failure.max_retries": Setting("number", 3),
+    "watch.failure.retry_delay_ms": Setting("number", 60000),
+    "watch.failure.backoff_multiplier": Setting("number", 2.0),
+    "watch.failure.retryable_patterns": _WORDS,
+    "watch.failure.on_permanent_failure": Setting(("skip", "stop"), "skip"),
+    "site.output_dir": Setting("text", "./public/"),
+    "site.base_url": Setting("text", "/"),
+    "site.title": Setting("text", "Project Specs"),
+    "site.include.statuses": Setting("words", ("completed", "in_progress", "pending")),
+    "site.include.labels": _WORDS,
+    "site.exclude.labels": _WORDS,
+    "site.exclude.fields": _WORDS,
+    "site.features.changelog": _ON,
+    "site.features.dependency_graph": _ON,
+    "site.features.timeline": _ON,
+    "site.features.status_indexes": _ON,
+    "site.features.label_indexes": _ON,
+    "site.graph.detail": Setting(("minimal", "titles", "full"), "full"),
+    "site.timeline.group_by": Setting(("day", "week", "month"), "day"),
+    "site.timeline.include_pending": _OFF,
+}
+
+# What one element of a list of maps may have.
+ELEMENTS: Final[dict[str, dict[str, Setting]]] = {
+    "parallel.agents": {
+        "name": Setting("text", "main"),
+        "command": Setting("text", "claude"),
+        "max_concurrent": Setting("number", 2),
+        "weight": Setting("number", 1),
+    },
+    "repos": {"name": _TEXT, "path": _TEXT},
+}
+
+# These merge key by key; any other section of the project replaces the user's whole section.
+MERGED: Final = frozenset({"project", "defaults"})
