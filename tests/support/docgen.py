@@ -348,6 +348,34 @@ def serve_options_table() -> str:
     return table(("Option", "Variable", "Meaning"), rows)
 
 
+def config_table() -> str:
+    """Every key of a project's configuration, what it may be and what holds without it."""
+    from clew.specs.settings import ELEMENTS, KEYS
+
+    rows = [(_code(name), _kind(setting.kind), _default(setting.default))
+            for name, setting in KEYS.items()]  # fmt: skip
+    rows += [
+        (_code(f"{name}[].{key}"), _kind(setting.kind), _default(setting.default))
+        for name, keys in ELEMENTS.items()
+        for key, setting in keys.items()
+    ]
+    return table(("Key", "Value", "Without it"), rows)
+
+
+def _kind(kind: str | tuple[str, ...]) -> str:
+    return ", ".join(map(_code, kind)) if isinstance(kind, tuple) else kind
+
+
+def _default(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_code(str(item)) for item in value)
+    return (
+        ""
+        if value in (None, "")
+        else _code(str(value).lower() if value in (True, False) else str(value))
+    )
+
+
 def host_variables_table() -> str:
     """The variables that move a host's own directory."""
     rows = [

@@ -25,6 +25,8 @@ CHECKS: tuple[str, ...] = (
     "clew.doctor.home:home",
     "clew.doctor.home:secrets",
     "clew.doctor.project:project",
+    "clew.doctor.rooms:specs",
+    "clew.doctor.rooms:history",
     "clew.doctor.hosts:hosts",
 )
 

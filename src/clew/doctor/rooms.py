@@ -1,0 +1,70 @@
+"""Checks of what the rooms keep: specs and their configuration, commands, the history index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.doctor.model import Check, Subject, shell_path, show_path
+from clew.kit.errors import ClewError, Invalid, NotFound
+from clew.kit.project import find_project
+
+_MOST_SHOWN = 3
+
+
+def specs(subject: Subject) -> list[Check]:
+    """Whether every spec can be read and the configuration is understood."""
+    root = _project(subject)
+    if root is None or not (root / ".chant" / "specs").is_dir():
+        return []
+    from clew.specs.config import load_config
+    from clew.specs.store import SpecStore
+
+    store = SpecStore(root)
+    problems = [str(problem) for problem in store.problems()]
+    cycles = [" -> ".join((*cycle, cycle[0])) for cycle in store.graph().cycles()]
+    unread = f"{len(problems)} spec files cannot be read"
+    checks = [
+        _found("specs", problems, unread, f"{len(store.heads())} readable", "chant lint"),
+        _found("configuration", [str(w) for w in load_config(root).warnings],
+               "The configuration is not wholly understood", "understood", "chant config"),
+    ]  # fmt: skip
+    if cycles:
+        checks.append(Check("dependencies", "warn", f"Specs wait in a circle: {cycles[0]}",
+                            detail="\n".join(cycles[:_MOST_SHOWN]), fix="chant dag"))  # fmt: skip
+    return checks
+
+
+def history(subject: Subject) -> list[Check]:
+    """Whether the history index is there, readable and up to date."""
+    from clew.history.listing import list_repos
+    from clew.history.store import HistoryStore, database_path
+
+    path = database_path(subject.settings)
+    if not path.exists():
+        return []
+    try:
+        store = HistoryStore.read(path)
+        repositories = list_repos(store)["repos"]
+    except ClewError as error:
+        fix = f"mv {shell_path(path)} {shell_path(path)}.old && commitmux init"
+        return [Check("history index", "fail", error.message, detail=show_path(path), fix=fix)]
+    stale = [repo["name"] for repo in repositories if repo["stale"]]
+    if stale:
+        summary = f"Not up to date: {', '.join(stale[:_MOST_SHOWN])}"
+        return [Check("history index", "warn", summary, fix="commitmux sync")]
+    return [Check("history index", "ok", f"{len(repositories)} repositories")]
+
+
+def _project(subject: Subject) -> Path | None:
+    try:
+        return find_project(subject.project, subject.settings)
+    except (Invalid, NotFound):
+        return None  # the check of the project says so
+
+
+def _found(name: str, problems: list[str], summary: str, fine: str, fix: str) -> Check:
+    if not problems:
+        return Check(name, "ok", fine)
+    more = len(problems) - _MOST_SHOWN
+    shown = [*problems[:_MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+    return Check(name, "warn", summary, detail="\n".join(shown), fix=fix)
