@@ -186,7 +186,7 @@ def test_unknown_things(commands, repository):
     assert "not found" in commands.fails("search", "x", "--repo", "none")
     assert "no words" in commands.fails("search", "***")
     assert "Not a date" in commands.fails("search", "x", "--since", "--5", code=2)
-    assert "Not a date" in commands.fails("search", "x", "--since", "yesterday", code=2)
+    assert "Not a date" in commands.fails("search", "x", "--since", "someday", code=2)
     failed = json.loads(commands.fails("show", "project", "abc123", "--json"))
     assert (failed["ok"], failed["error"]["code"]) == (False, "not_found")
     commands.fails("search", code=2)

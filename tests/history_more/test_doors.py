@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.history_more import MORE_HISTORY_TOOLS
+from clew.catalog.history_more import MORE_HISTORY_TOOLS, SEMANTIC_TOOLS
 from clew.catalog.service import load_handler
 from clew.cli.frame import run
 from clew.cli.main import build_group
@@ -45,7 +45,10 @@ def strict(schema):
     return {**schema, "items": strict(schema["items"])} if "items" in schema else schema
 
 
-@pytest.mark.parametrize("tool", MORE_HISTORY_TOOLS, ids=lambda tool: tool.name)
+QUESTIONS = [tool for tool in MORE_HISTORY_TOOLS if tool not in SEMANTIC_TOOLS]
+
+
+@pytest.mark.parametrize("tool", QUESTIONS, ids=lambda tool: tool.name)
 def test_answers_are_as_declared(tool, story, database):
     name = tool.name.removeprefix("commitmux_")
     answer = load_handler(tool)(arguments_of(name, story), Call(settings={"db": str(database)}))

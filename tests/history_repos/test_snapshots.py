@@ -100,7 +100,7 @@ def test_where_the_repository_is_not(cm, file, synced, tmp_path):
         ("PRAGMA user_version = 99", "has schema 99"),
         ("DELETE FROM repos", "holds 0 repositories"),
         ("UPDATE repos SET name = '../x'", "Not a usable repository name"),
-        ("UPDATE patch_rows SET blob = x'00'", "is damaged"),
+        ("UPDATE patch_packs SET frames = x'00'", "is damaged"),
         ("UPDATE repos SET exclude_prefixes = 'x'", "is damaged"),
         ("DROP TABLE people", "is damaged"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clew.catalog.history_more import MORE_HISTORY_TOOLS
 from clew.catalog.model import (
+    BOOLEAN,
     INTEGER,
     READS,
     STRING,
@@ -15,6 +16,87 @@ from clew.catalog.model import (
     object_schema,
     string,
     strings,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.kit.jsontext import JsonObject
+
+_FRESHNESS: JsonObject = {"freshness": {"type": "object"}}
+_HIT: JsonObject = {
+    "repo": STRING,
+    "sha": STRING,
+    "subject": STRING,
+    "author": STRING,
+    "date": INTEGER,
+    "matched_paths": STRINGS,
+    "patch_excerpt": STRING,
+}
+_LINES: JsonObject = {
+    "type": "array",
+    "items": object_schema(
+        {"path": STRING, "line": INTEGER, "kind": STRING, "text": STRING},
+        "path",
+        "line",
+        "kind",
+        "text",
+    ),
+}
+
+
+def _with_freshness(schema: JsonObject) -> JsonObject:
+    """The schema of an answer that may say, beside what it found, how fresh the index is."""
+    return {**schema, "properties": {**schema["properties"], **_FRESHNESS}}
+
+
+def _one_of(options: tuple[str, ...]) -> JsonObject:
+    return {"type": "string", "enum": list(options), "description": f"Default {options[0]}"}
+
+
+_FIND = Tool(
+    "commitmux_find",
+    "Search commits by words, author, path, ref, time and status, with the lines that match, page"
+    " by page. Without query: all that pass, newest first",
+    title="Find commits",
+    face="commitmux",
+    toolset="history",
+    handler="clew.history.tools:find",
+    effect=READS,
+    original=False,
+    properties={
+        "query": string('Words, "a phrase", pre*, -not, added:x, removed:x, path:x'),
+        "author": string("Part of name or email"),
+        "paths": strings("Parts of paths, or globs"),
+        "status": string("Letters of AMDRC"),
+        "ref": string("Branch, tag or SHA that has it"),
+        "since": string("2024-01-31, 2 weeks ago, or Unix time"),
+        "until": string("Same"),
+        "repos": STRINGS,
+        "in": _one_of(("all", "message", "diff")),
+        "sort": _one_of(("relevance", "date")),
+        "limit": integer("Default 20"),
+        "cursor": string("next_cursor of the page before"),
+        "lines": integer("Lines per commit (default 3)"),
+        "max_chars": integer("Size of the answer (default 20000)"),
+    },
+    output=_with_freshness(
+        object_schema(
+            {
+                "commits": {
+                    "type": "array",
+                    "items": object_schema({**_HIT, "snippets": _LINES}, *_HIT, "snippets"),
+                },
+                "total": nullable(INTEGER),
+                "next_cursor": nullable(STRING),
+                "left_out": object_schema({"commits": INTEGER, "snippets": INTEGER}),
+                "index_changed": BOOLEAN,
+            },
+            "commits",
+            "total",
+            "next_cursor",
+            "left_out",
+        )
+    ),
 )
 
 HISTORY_TOOLS = (
@@ -35,26 +117,7 @@ HISTORY_TOOLS = (
             "limit": integer("Max results (default 20)"),
         },
         required=("query",),
-        output=list_schema(
-            object_schema(
-                {
-                    "repo": STRING,
-                    "sha": STRING,
-                    "subject": STRING,
-                    "author": STRING,
-                    "date": INTEGER,
-                    "matched_paths": STRINGS,
-                    "patch_excerpt": STRING,
-                },
-                "repo",
-                "sha",
-                "subject",
-                "author",
-                "date",
-                "matched_paths",
-                "patch_excerpt",
-            )
-        ),
+        output=_with_freshness(list_schema(object_schema(_HIT, *_HIT))),
     ),
     Tool(
         "commitmux_touches",
@@ -71,22 +134,24 @@ HISTORY_TOOLS = (
             "limit": integer("Max results (default 50)"),
         },
         required=("path_glob",),
-        output=list_schema(
-            object_schema(
-                {
-                    "repo": STRING,
-                    "sha": STRING,
-                    "subject": STRING,
-                    "date": INTEGER,
-                    "path": STRING,
-                    "status": STRING,
-                },
-                "repo",
-                "sha",
-                "subject",
-                "date",
-                "path",
-                "status",
+        output=_with_freshness(
+            list_schema(
+                object_schema(
+                    {
+                        "repo": STRING,
+                        "sha": STRING,
+                        "subject": STRING,
+                        "date": INTEGER,
+                        "path": STRING,
+                        "status": STRING,
+                    },
+                    "repo",
+                    "sha",
+                    "subject",
+                    "date",
+                    "path",
+                    "status",
+                )
             )
         ),
     ),
@@ -106,6 +171,7 @@ HISTORY_TOOLS = (
         required=("repo", "sha"),
         output=object_schema(
             {
+                **_FRESHNESS,
                 "repo": STRING,
                 "sha": STRING,
                 "subject": STRING,
@@ -147,8 +213,12 @@ HISTORY_TOOLS = (
         },
         required=("repo", "sha"),
         output=object_schema(
-            {"repo": STRING, "sha": STRING, "patch_text": STRING}, "repo", "sha", "patch_text"
+            {**_FRESHNESS, "repo": STRING, "sha": STRING, "patch_text": STRING},
+            "repo",
+            "sha",
+            "patch_text",
         ),
     ),
+    _FIND,
     *MORE_HISTORY_TOOLS,
 )

@@ -69,7 +69,7 @@ def _tool(
         original=False,
         properties=properties,
         required=required,
-        output=output,
+        output={**output, "properties": {**output["properties"], "freshness": {"type": "object"}}},
     )
 
 
@@ -89,7 +89,60 @@ _LINE_COMMIT: JsonObject = {
     "date": INTEGER,
 }
 
+_MODE: JsonObject = {
+    "type": "string",
+    "enum": ["hybrid", "semantic", "words"],
+    "description": "Default hybrid",
+}
+_RANKED: JsonObject = {"score": NUMBER, "found_by": STRINGS}
+_HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRINGS}
+
+SEMANTIC_TOOLS = (
+    _tool(
+        "search_semantic",
+        "Commits that fit a description, by meaning and by any of its words",
+        title="Search by meaning",
+        properties={
+            "query": string("What you look for, in a sentence"),
+            "mode": _MODE,
+            "repos": STRINGS,
+            "paths": STRINGS,
+            "since": _SINCE,
+            "limit": _limit(10),
+        },
+        required=("query",),
+        output=_page("commits", {**_COMMIT, **_RANKED}, **_HOW),
+    ),
+    _tool(
+        "search_memory",
+        "Sections of the Markdown notes that agents keep as their memory",
+        title="Search memory",
+        properties={
+            "query": string("What you look for, in a sentence"),
+            "mode": _MODE,
+            "project": string("Only this project's notes"),
+            "limit": _limit(10),
+        },
+        required=("query",),
+        output=_page(
+            "sections",
+            {
+                "source": STRING,
+                "project": STRING,
+                "heading": STRING,
+                "line": INTEGER,
+                "text": STRING,
+                "is_whole": BOOLEAN,
+                **_RANKED,
+            },
+            **_HOW,
+            files=INTEGER,
+        ),
+    ),
+)
+
 MORE_HISTORY_TOOLS = (
+    *SEMANTIC_TOOLS,
     _tool(
         "list_repos",
         "Indexed repositories: commits, last sync, indexed tip, current head, stale or not",

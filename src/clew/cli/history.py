@@ -12,13 +12,11 @@ import click
 
 from clew.cli.frame import LazyGroup, command
 from clew.cli.tables import HISTORY_COMMANDS
-from clew.kit.errors import ClewError, UsageError
+from clew.kit.errors import ClewError, Invalid, UsageError
 from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.history.model import Repo
     from clew.history.store import HistoryStore
 
@@ -33,23 +31,23 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
 
 
-def _database(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    return click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")(function)
+database_option = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
 
 
-def _path(db: str | None) -> Path:
+def history_path(db: str | None) -> Path:
+    """Where the index is."""
     from clew.history.store import database_path
 
     return database_path({"db": db} if db else {})
 
 
 @command()
-@_database
+@database_option
 def init(db: str | None) -> Outcome:
     """Make the index."""
     from clew.history.store import HistoryStore
 
-    path = _path(db)
+    path = history_path(db)
     existed = path.exists()
     HistoryStore.create(path).close()
     words = "Database already initialized" if existed else "Initialized commitmux database"
@@ -61,14 +59,15 @@ def init(db: str | None) -> Outcome:
 @click.option(
     "--full", is_flag=True, help="Read everything anew; the old stays until that is done."
 )
-@_database
-def sync(repo: str | None, *, full: bool, db: str | None) -> Outcome:
+@click.option("--may-skip", is_flag=True, help="Do nothing if another sync waits; for hooks.")
+@database_option
+def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
     """Read new commits into the index."""
     from clew.history.store import HistoryStore
 
-    store = HistoryStore.open(_path(db))
+    store = HistoryStore.open(history_path(db))
     repos = [store.find_repo(repo)] if repo else store.repos()
-    done = [_sync_one(store, one, full=full) for one in repos]
+    done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
     failed = [entry for entry in done if entry["error"]]
     lines = [_sync_line(entry) for entry in done]
     if not failed and any(entry["indexed"] for entry in done):
@@ -76,14 +75,14 @@ def sync(repo: str | None, *, full: bool, db: str | None) -> Outcome:
     return Outcome({"repos": done}, tuple(lines), exit_code=1 if failed else 0)
 
 
-def _sync_one(store: HistoryStore, repo: Repo, *, full: bool) -> dict[str, Any]:
+def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
     from clew.history.syncing import bring_up_to_date
 
     started = time.monotonic()
     entry: dict[str, Any] = {"name": repo.name, "indexed": 0, "known": 0, "filtered": 0}
     try:
         with _progress(repo.name) as advance:
-            result = bring_up_to_date(store, repo, advance, full=full)
+            result = bring_up_to_date(store, repo, advance, **how)
     except ClewError as error:
         return {**entry, "problems": [], "error": error.full_text()}
     known = store.commit_count(repo.repo_id) - result.indexed
@@ -132,13 +131,13 @@ def _sync_line(entry: dict[str, Any]) -> str:
 
 
 @command()
-@_database
+@database_option
 def status(db: str | None) -> Outcome:
     """Show what is indexed and how fresh it is."""
     from clew.history.freshness import repo_status
     from clew.history.store import HistoryStore
 
-    store = HistoryStore.read(_path(db))
+    store = HistoryStore.read(history_path(db))
     repos = [repo_status(store, repo) for repo in store.repos()]
     if not repos:
         return Outcome({"repos": []}, ("No repositories indexed.\nRun: commitmux add-repo <path>",))
@@ -147,7 +146,7 @@ def status(db: str | None) -> Outcome:
             repo["name"],
             str(repo["commit_count"]),
             repo["source"],
-            _when(repo["last_synced_at"]),
+            when(repo["last_synced_at"]),
             "?" if repo["behind"] is None else str(repo["behind"]),
         )
         for repo in repos
@@ -157,7 +156,8 @@ def status(db: str | None) -> Outcome:
     return Outcome({"repos": repos}, (table, *errors))
 
 
-def _when(seconds: int | None) -> str:
+def when(seconds: int | None) -> str:
+    """A time as people read it."""
     if seconds is None:
         return "never"
     try:
@@ -167,78 +167,15 @@ def _when(seconds: int | None) -> str:
 
 
 @command()
-@click.argument("query", nargs=-1, required=True)
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these repositories.")
-@click.option("--path", "paths", multiple=True, metavar="PART", help="Only commits that touch it.")
-@click.option("--since", metavar="DATE", help="Not before: YYYY-MM-DD or a Unix timestamp.")
-@click.option("--limit", type=int, default=20, show_default=True, help="At most so many.")
-@_database
-def search(
-    query: tuple[str, ...],
-    repos: tuple[str, ...],
-    paths: tuple[str, ...],
-    since: str | None,
-    limit: int,
-    db: str | None,
-) -> Outcome:
-    """Search commits by message, path and what they added or removed."""
-    from clew.history.search import search_commits
-    from clew.history.store import HistoryStore
-
-    found = search_commits(
-        HistoryStore.read(_path(db)),
-        " ".join(query),
-        since=_timestamp(since),
-        repos=list(repos) or None,
-        paths=list(paths) or None,
-        limit=limit,
-    )
-    rows = tuple(
-        (_when(hit["date"])[:10], hit["repo"], hit["sha"][:12], hit["author"], hit["subject"])
-        for hit in found
-    )
-    table = Table(("date", "repo", "commit", "author", "subject"), rows)
-    return Outcome({"commits": found}, (table if rows else "Nothing found.",))
-
-
-@command()
-@click.argument("path_glob", metavar="PATH")
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these repositories.")
-@click.option("--since", metavar="DATE", help="Not before: YYYY-MM-DD or a Unix timestamp.")
-@click.option("--limit", type=int, default=50, show_default=True, help="At most so many.")
-@_database
-def touches(
-    path_glob: str, repos: tuple[str, ...], since: str | None, limit: int, db: str | None
-) -> Outcome:
-    """Show commits that touched a path: a part of it, or a glob."""
-    from clew.history.store import HistoryStore
-    from clew.history.touches import find_touches
-
-    found = find_touches(
-        HistoryStore.read(_path(db)),
-        path_glob,
-        since=_timestamp(since),
-        repos=list(repos) or None,
-        limit=limit,
-    )
-    rows = tuple(
-        (_when(hit["date"])[:10], hit["repo"], hit["sha"][:12], hit["status"], hit["path"])
-        for hit in found
-    )
-    table = Table(("date", "repo", "commit", "status", "path"), rows)
-    return Outcome({"touches": found}, (table if rows else "Nothing found.",))
-
-
-@command()
 @click.argument("repo")
 @click.argument("sha")
-@_database
+@database_option
 def show(repo: str, sha: str, db: str | None) -> Outcome:
     """Show one commit: its message and files."""
     from clew.history.lookup import get_commit
     from clew.history.store import HistoryStore
 
-    found = get_commit(HistoryStore.read(_path(db)), repo, sha)
+    found = get_commit(HistoryStore.read(history_path(db)), repo, sha)
     return Outcome(found, (pretty(found),))
 
 
@@ -246,25 +183,21 @@ def show(repo: str, sha: str, db: str | None) -> Outcome:
 @click.argument("repo")
 @click.argument("sha")
 @click.option("--max-bytes", type=int, help="Cut it there, at a character boundary.")
-@_database
+@database_option
 def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
     """Show one commit's patch."""
     from clew.history.lookup import get_patch
     from clew.history.store import HistoryStore
 
-    found = get_patch(HistoryStore.read(_path(db)), repo, sha, max_bytes)
+    found = get_patch(HistoryStore.read(history_path(db)), repo, sha, max_bytes)
     return Outcome(found, (found["patch_text"].rstrip("\n"),))
 
 
-def _timestamp(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if text.isascii() and text.removeprefix("-").isdigit():
-        return int(text)
+def timestamp(text: str | None) -> int | None:
+    """The time that an option names."""
+    from clew.history.dates import moment
+
     try:
-        date = datetime.fromisoformat(text)
-        return int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"Not a date: {text}", "Write YYYY-MM-DD, or seconds since 1970."
-        ) from None
+        return moment(text)
+    except Invalid as error:
+        raise UsageError(error.message, error.hint) from None

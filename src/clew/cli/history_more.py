@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.frame import command
-from clew.cli.history import _timestamp
+from clew.cli.history import timestamp
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _meant(options: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, tuple):
             meant[key] = list(value) or None
         elif key in ("since", "until"):
-            meant[key] = _timestamp(value)
+            meant[key] = timestamp(value)
     return meant
 
 
@@ -282,3 +282,83 @@ def contains(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
 
     found = find(_opened(db), repo, sha, limit=limit)
     return _told(found, "refs", {"ref": "ref", "indexed": "indexed"})
+
+
+_mode = click.option(
+    "--mode",
+    type=click.Choice(["hybrid", "semantic", "words"]),
+    default="hybrid",
+    show_default=True,
+    help="By meaning, by any of the words, or both.",
+)
+
+
+@command()
+@click.argument("query", nargs=-1, required=True)
+@_mode
+@_repos
+@_paths
+@_since
+@_limit(10)
+@_database
+def semantic(query: tuple[str, ...], db: str | None, **options: Any) -> Outcome:
+    """Search commits by a description: by meaning, and by any of its words."""
+    from clew.history.semantic import search_semantic as find
+
+    found = find(_opened(db), " ".join(query), **_meant(options))
+    columns = {**_COMMIT, "score": "score", "found by": "found_by", "subject": "subject"}
+    return _told(found, "commits", columns, *_how(found))
+
+
+def _how(found: dict[str, Any]) -> tuple[str, ...]:
+    """By which model, and what could not be used."""
+    model = (f"Model: {found['model']}",) if found["model"] else ()
+    return (*model, *(f"Left out: {reason}" for reason in found["skipped"]))
+
+
+@command(name="search-memory")
+@click.argument("query", nargs=-1, required=True)
+@_mode
+@click.option("--project", metavar="NAME", help="Only this project's notes.")
+@click.option(
+    "--dir", "directories", multiple=True, metavar="DIR", help="Look here. Also CLEW_MEMORY."
+)
+@_limit(10)
+def search_memory(query: tuple[str, ...], **options: Any) -> Outcome:
+    """Search the Markdown notes that agents keep as their memory, section by section."""
+    from clew.history.memory import search_memory as find
+
+    found = find(" ".join(query), **_meant(options))
+    for entry in found["sections"]:
+        entry["place"] = f"{entry['source']}:{entry['line']}"
+    columns = {"project": "project", "place": "place", "heading": "heading", "score": "score"}
+    return _told(found, "sections", {**columns, "found by": "found_by"}, *_how(found))
+
+
+@command()
+@click.option("--repo", metavar="NAME", help="Only this repository.")
+@click.option("--rebuild", is_flag=True, help="Drop all vectors first; needed for a new model.")
+@click.option(
+    "--with-sync/--without-sync", "with_sync", default=None, help="From now on with every sync."
+)
+@_database
+def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | None) -> Outcome:
+    """Make the vectors that searching by meaning needs, for commits that have none yet."""
+    from clew.cli.history import _progress
+    from clew.models.embedding import load_embedder
+
+    store = _opened(db)
+    chosen = [store.find_repo(repo)] if repo else store.repos()
+    embedder = load_embedder()
+    from clew.history.vectorfile import choose_with_sync
+    from clew.history.vectors import embed_commits
+
+    if with_sync is not None:
+        choose_with_sync(store.path, is_wanted=with_sync)
+    with _progress("vectors") as advance:
+        done = embed_commits(store, embedder, chosen, advance, rebuild=rebuild)
+    data = {"model": done.model, "added": done.added, "dropped": done.dropped, "total": done.total}
+    dropped = f", {done.dropped} dropped" if done.dropped else ""
+    return Outcome(
+        data, (f"{done.added} vectors added{dropped}, {done.total} in all ({done.model}).",)
+    )

@@ -7,8 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from clew.history.filehistory import path_rows
-from clew.history.scope import bounded, clean_path
-from clew.history.touches import lower_bound
+from clew.history.scope import bounded, clean_path, lower_bound
 
 if TYPE_CHECKING:
     from clew.history.store import HistoryStore

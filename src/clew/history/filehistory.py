@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.scope import COUNTED, bounded, briefs, clean_path, path_id, span
-from clew.history.touches import lower_bound
+from clew.history.scope import COUNTED, bounded, briefs, clean_path, lower_bound, path_id, span
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import zstandard
 
 from clew.history.model import LARGEST_PATCH, first_id, last_id
+from clew.history.packs import drop_patches
 from clew.history.patches import indexed_texts
+from clew.kit.errors import Unavailable
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,10 +47,12 @@ def forget_commits(store: HistoryStore, ids: Iterable[int]) -> int:
 
 def sweep_patches(connection: sqlite3.Connection) -> int:
     """Drop patches that no commit has; how many. Call inside a transaction."""
-    return connection.execute(
-        "DELETE FROM patch_rows WHERE patch_id NOT IN"
+    rows = connection.execute(
+        "SELECT patch_id FROM patch_places WHERE patch_id NOT IN"
         " (SELECT patch_id FROM commit_rows WHERE patch_id IS NOT NULL)"
-    ).rowcount
+    ).fetchall()
+    drop_patches(connection, [row["patch_id"] for row in rows])
+    return len(rows)
 
 
 def sweep_paths(connection: sqlite3.Connection) -> int:
@@ -74,10 +78,16 @@ def sweep_people(connection: sqlite3.Connection) -> int:
 
 
 def raw_patch(blob: bytes) -> bytes:
-    """A stored patch as bytes."""
-    if not 0 <= zstandard.frame_content_size(blob) <= _LARGEST_STORED:
-        raise zstandard.ZstdError("a stored patch says that it is larger than any can be")
-    return zstandard.ZstdDecompressor().decompress(blob)
+    """A stored patch as bytes; one that is damaged, or says that it is huge, is refused."""
+    try:
+        if 0 <= zstandard.frame_content_size(blob) <= _LARGEST_STORED:
+            return zstandard.ZstdDecompressor().decompress(blob)
+        reason = "it says that it is larger than any can be"
+    except zstandard.ZstdError as error:
+        reason = str(error)
+    raise Unavailable(
+        f"A stored patch is damaged: {reason}", "`commitmux sync --full` reads everything anew."
+    )
 
 
 def _columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:

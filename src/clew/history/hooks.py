@@ -84,7 +84,8 @@ def _block(repo: Repo, database: Path) -> str:
     ours = shlex.quote(os.fsdecode(common.rstrip(b"\n")))
     index = database.absolute()
     log = shlex.quote(str(index.parent / "hooks.log"))
-    words = shlex.join([*_program(), "sync", "--repo", repo.name, "--db", str(index)])
+    sync = ["sync", "--repo", repo.name, "--may-skip", "--db", str(index)]
+    words = shlex.join([*_program(), *sync])
     lines = (
         f"# clew:begin {repo.name}",
         f'if [ "$(git rev-parse --path-format=absolute --git-common-dir 2>/dev/null)" = {ours} ]',

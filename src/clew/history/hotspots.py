@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clew.history.pathmatch import matching_paths
-from clew.history.scope import COUNTED, among, bounded
-from clew.history.touches import chosen_repos, lower_bound
+from clew.history.scope import COUNTED, among, bounded, chosen_repos, lower_bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

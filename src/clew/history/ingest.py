@@ -12,7 +12,8 @@ import os
 import queue
 import threading
 import time
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,14 +47,14 @@ from clew.kit.git import GitError
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from clew.history.store import HistoryStore
 
 _BATCH = 48
 _AHEAD = 10
-_TRANSACTION_COMMITS = 2000
-_TRANSACTION_BYTES = 24 * 1024 * 1024
+_TRANSACTION_COMMITS = 4000
+_TRANSACTION_BYTES = 48 * 1024 * 1024
 _ZSTD_LEVEL = 3
 _UNFINISHED = "A sync is under way, or was cut off; run 'commitmux sync' to finish it"
 
@@ -111,9 +112,9 @@ def _sync_changed(
         _retry_problems(store, repo, root, counter)
     known = existing_commits(root, set(done.values()))
     fresh = _fresh_commits(store, repo, root, list(dict.fromkeys(tips.values())), known, counter)
-    batches = _indexed(root, repo, fresh)
-    while written := _write_some(store, repo, batches):
-        counter.add(written)
+    with closing(_indexed(root, repo, fresh)) as batches:
+        while _write_some(store, repo, batches, counter):
+            pass
     orphaned = 0
     with writing(store.connection):
         if not counter.is_broken:
@@ -143,9 +144,9 @@ class _Counter:
         self.is_broken = False
         self._progress = progress
 
-    def add(self, written: list[tuple[str, str | None]]) -> None:
+    def add(self, written: list[IndexedCommit]) -> None:
         self.indexed += len(written)
-        self.problems += [problem for _, problem in written if problem]
+        self.problems += [commit.problem for commit in written if commit.problem]
         if self._progress is not None:
             self._progress(self.indexed)
 
@@ -208,30 +209,30 @@ def _fresh_commits(
 
 
 def _write_some(
-    store: HistoryStore, repo: Repo, batches: Iterator[list[IndexedCommit]]
-) -> list[tuple[str, str | None]]:
-    """Write batches as they come, in one transaction of bounded size; what was written."""
-    done: list[tuple[str, str | None]] = []
-    size = 0
+    store: HistoryStore, repo: Repo, batches: Iterator[list[IndexedCommit]], counter: _Counter
+) -> bool:
+    """Write batches as they come, in one transaction of bounded size; whether there were any."""
+    count = size = 0
     try:
         with writing(store.connection):
             for batch in batches:
                 store.write_commits(repo.repo_id, batch)
-                done += [(commit.meta.sha, commit.problem) for commit in batch]
+                counter.add(batch)
+                count += len(batch)
                 size += sum(commit.patch_size for commit in batch)
-                if len(done) >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
+                if count >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
                     break
-            if done:
+            if count:
                 store.set_state(repo.repo_id, None, None, _UNFINISHED)
     except BaseException:
         store.forget_numbers()
         raise
-    return done
+    return count > 0
 
 
 def _indexed(
     root: Path, repo: Repo, commits: Iterator[CommitMeta]
-) -> Iterator[list[IndexedCommit]]:
+) -> Generator[list[IndexedCommit], None, None]:
     """Commits with their diffs, in the same order, read by several processes at once."""
     workers = [_DiffWorker(root, repo) for _ in range(_worker_count())]
     pending: list[_Job] = []
@@ -267,6 +268,8 @@ class _Job:
 
     def __init__(self, batch: list[CommitMeta]) -> None:
         self.batch = batch
+        self.twins = _twins(batch)
+        self.asked = [meta for meta in batch if meta.sha not in self.twins]
         self._done: queue.SimpleQueue[list[IndexedCommit] | BaseException] = queue.SimpleQueue()
 
     def finish(self, outcome: list[IndexedCommit] | BaseException) -> None:
@@ -277,6 +280,21 @@ class _Job:
         if isinstance(outcome, BaseException):
             raise outcome
         return outcome
+
+
+def _twins(batch: list[CommitMeta]) -> dict[str, str]:
+    """Merges that change what an earlier commit does: they have its first parent and its tree.
+
+    Nearly half of the merges are of that kind, and git need not be asked for their diffs.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    twins: dict[str, str] = {}
+    for meta in batch:
+        if meta.parents:
+            first = seen.setdefault((meta.parents[0], meta.tree), meta.sha)
+            if first != meta.sha and len(meta.parents) > 1:
+                twins[meta.sha] = first
+    return twins
 
 
 class _DiffWorker:
@@ -297,8 +315,9 @@ class _DiffWorker:
 
     def stop(self) -> None:
         self._jobs.put(None)
+        self._reader.stop()
+        self._thread.join()
         self._reader.close()
-        self._thread.join(10)
 
     def _work(self) -> None:
         asked: list[tuple[_Job, str]] = []
@@ -309,19 +328,31 @@ class _DiffWorker:
                 if job is None:
                     ended = True
                 else:
-                    asked.append((job, self._reader.send(job.batch)))
+                    self._ask(job, asked)
             if asked:
                 self._answer(*asked.pop(0), waiting=asked)
 
+    def _ask(self, job: _Job, asked: list[tuple[_Job, str]]) -> None:
+        try:
+            asked.append((job, self._reader.send(job.asked)))
+        except Exception as error:  # noqa: BLE001 - it is raised again where the result is used
+            job.finish(error)
+
     def _answer(self, job: _Job, marker: str, waiting: list[tuple[_Job, str]]) -> None:
         try:
-            diffs = self._reader.receive(job.batch, marker)
+            diffs = self._reader.receive(job.asked, marker)
             while None in diffs:
                 self._recover(job, diffs, waiting)
+            found = {
+                meta.sha: index_commit(meta, diff, self._ignored, self._compressor)
+                for meta, diff in zip(job.asked, diffs, strict=True)
+            }
             job.finish(
                 [
-                    index_commit(meta, diff, self._ignored, self._compressor)
-                    for meta, diff in zip(job.batch, diffs, strict=True)
+                    _same(meta, found[job.twins[meta.sha]])
+                    if meta.sha in job.twins
+                    else found[meta.sha]
+                    for meta in job.batch
                 ]
             )
         except Exception as error:  # noqa: BLE001 - it is raised again where the result is used
@@ -334,11 +365,22 @@ class _DiffWorker:
         self._reader.close()
         broken = diffs.index(None)
         diffs[broken] = UNREADABLE
-        rest = job.batch[broken + 1 :]
+        rest = job.asked[broken + 1 :]
         if rest:
             diffs[broken + 1 :] = self._reader.receive(rest, self._reader.send(rest))
         for number, (later, _) in enumerate(waiting):
-            waiting[number] = (later, self._reader.send(later.batch))
+            waiting[number] = (later, self._reader.send(later.asked))
+
+
+def _same(meta: CommitMeta, twin: IndexedCommit) -> IndexedCommit:
+    """A merge with the diff of its twin."""
+    if twin.problem is not None:
+        return _unread(meta)
+    return replace(twin, meta=meta, added_text="", removed_text="", context_text="")
+
+
+def _unread(meta: CommitMeta) -> IndexedCommit:
+    return IndexedCommit(meta, problem=f"{meta.sha}: git could not read this commit's diff")
 
 
 UNREADABLE = b"\x00unreadable"
@@ -352,7 +394,7 @@ def index_commit(
 ) -> IndexedCommit:
     """What the index keeps of a commit and its diff."""
     if diff is None or diff == UNREADABLE:
-        return IndexedCommit(meta, problem=f"{meta.sha}: git could not read this commit's diff")
+        return _unread(meta)
     raw, patch = _split_diff(diff)
     changes = parse_raw(raw)
     parts = paired_sections(changes, patch)

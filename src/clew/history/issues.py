@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from clew.history.scope import among, bounded, briefs
-from clew.history.touches import chosen_repos
+from clew.history.scope import among, bounded, briefs, chosen_repos
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ _HEX = re.compile(r"[0-9a-f]{4,40}")
 
 def get_commit(store: HistoryStore, repo_name: str, sha: str) -> dict[str, Any]:
     """A commit's metadata and files, in the documented shape."""
-    row = _find(store, repo_name, sha, f"Commit {repo_name}:{sha} not found")
+    row = find_row(store, repo_name, sha, f"Commit {repo_name}:{sha} not found")
     author = store.connection.execute(
         "SELECT name FROM people WHERE person_id = ?", (row["author_id"],)
     ).fetchone()
@@ -51,7 +51,7 @@ def get_patch(
 ) -> dict[str, Any]:
     """A commit's patch, whole or cut at a character boundary."""
     missing = f"Patch {repo_name}:{sha} not found"
-    row = _find(store, repo_name, sha, missing)
+    row = find_row(store, repo_name, sha, missing)
     text = read_patch(store, row["patch_id"])
     if text is None:
         raise NotFound(missing)
@@ -72,7 +72,7 @@ def read_patch(store: HistoryStore, patch_id: int | None) -> str | None:
     return raw_patch(row["blob"]).decode("utf-8", "replace")
 
 
-def _find(store: HistoryStore, repo_name: str, sha: str, missing: str) -> sqlite3.Row:
+def find_row(store: HistoryStore, repo_name: str, sha: str, missing: str) -> sqlite3.Row:
     """The commit whose id begins so; unreachable ones count only when named in full."""
     try:
         repo = store.find_repo(repo_name)

@@ -60,6 +60,7 @@ class CommitMeta:
     commit_time: int
     subject: str
     body: str | None
+    tree: str = field(default="", compare=False)  # not kept; two commits may have the same
 
 
 @dataclass(frozen=True)

@@ -4,108 +4,129 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.tools import reading_store
+from clew.history.tools import answered
 from clew.kit.answer import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clew.kit.call import Call
 
-
-def _given(arguments: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: arguments[name] for name in names if name in arguments}
+_LINES = ("start", "end", "rev", "limit")
 
 
 def repos(arguments: dict[str, Any], call: Call) -> Answer:
     """The registered repositories."""
     from clew.history.listing import list_repos
 
-    return Answer.of(list_repos(reading_store(call), **_given(arguments, "limit")))
+    return _found(call, arguments, list_repos, (), ("limit",))
 
 
 def pickaxe(arguments: dict[str, Any], call: Call) -> Answer:
     """When a text came in or went out."""
     from clew.history.pickaxe import find_changes
 
-    options = _given(arguments, "regex", "direction", "repos", "paths", "since", "limit")
-    return Answer.of(find_changes(reading_store(call), arguments["text"], **options))
+    options = ("regex", "direction", "repos", "paths", "since", "limit")
+    return _found(call, arguments, find_changes, ("text",), options)
 
 
 def file_history(arguments: dict[str, Any], call: Call) -> Answer:
     """The history of a path."""
     from clew.history.filehistory import file_history as find
 
-    options = _given(arguments, "since", "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], arguments["path"], **options))
+    return _found(call, arguments, find, ("repo", "path"), ("since", "limit"))
 
 
 def blame(arguments: dict[str, Any], call: Call) -> Answer:
     """Who last touched lines."""
     from clew.history.blame import blame as find
 
-    options = _given(arguments, "start", "end", "rev", "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], arguments["path"], **options))
+    return _found(call, arguments, find, ("repo", "path"), _LINES)
 
 
 def line_history(arguments: dict[str, Any], call: Call) -> Answer:
     """The commits that changed lines."""
     from clew.history.blame import line_history as find
 
-    options = _given(arguments, "start", "end", "rev", "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], arguments["path"], **options))
+    return _found(call, arguments, find, ("repo", "path"), _LINES)
 
 
 def owners(arguments: dict[str, Any], call: Call) -> Answer:
     """Who knows a path."""
     from clew.history.owners import owners as find
 
-    options = _given(arguments, "path", "since", "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], **options))
+    return _found(call, arguments, find, ("repo",), ("path", "since", "limit"))
 
 
 def co_change(arguments: dict[str, Any], call: Call) -> Answer:
     """What changes together with a path."""
     from clew.history.cochange import co_change as find
 
-    options = _given(arguments, "since", "min_support", "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], arguments["path"], **options))
+    return _found(call, arguments, find, ("repo", "path"), ("since", "min_support", "limit"))
 
 
 def hotspots(arguments: dict[str, Any], call: Call) -> Answer:
     """What changes most."""
     from clew.history.hotspots import hotspots as find
 
-    options = _given(arguments, "repos", "paths", "since", "until", "limit")
-    return Answer.of(find(reading_store(call), **options))
+    return _found(call, arguments, find, (), ("repos", "paths", "since", "until", "limit"))
 
 
 def similar(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits like this one."""
     from clew.history.similar import similar as find
 
-    options = _given(arguments, "repo", "sha", "diff", "repos", "limit")
-    return Answer.of(find(reading_store(call), **options))
+    return _found(call, arguments, find, (), ("repo", "sha", "diff", "repos", "limit"))
 
 
 def links(arguments: dict[str, Any], call: Call) -> Answer:
     """How a commit is linked to others."""
     from clew.history.links import commit_links
 
-    options = _given(arguments, "limit")
-    found = commit_links(reading_store(call), arguments["repo"], arguments["sha"], **options)
-    return Answer.of(found)
+    return _found(call, arguments, commit_links, ("repo", "sha"), ("limit",))
 
 
 def by_issue(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits that name an issue."""
     from clew.history.issues import by_issue as find
 
-    options = _given(arguments, "repos", "limit")
-    return Answer.of(find(reading_store(call), arguments["issue"], **options))
+    return _found(call, arguments, find, ("issue",), ("repos", "limit"))
 
 
 def contains(arguments: dict[str, Any], call: Call) -> Answer:
     """Which refs contain a commit."""
     from clew.history.contains import contains as find
 
-    options = _given(arguments, "limit")
-    return Answer.of(find(reading_store(call), arguments["repo"], arguments["sha"], **options))
+    return _found(call, arguments, find, ("repo", "sha"), ("limit",))
+
+
+def search_semantic(arguments: dict[str, Any], call: Call) -> Answer:
+    """Commits by meaning."""
+    from clew.history.semantic import search_semantic as find
+
+    return _found(call, arguments, find, ("query",), ("mode", "repos", "paths", "since", "limit"))
+
+
+def search_memory(arguments: dict[str, Any], call: Call) -> Answer:
+    """Notes by meaning."""
+    from clew.history.memory import search_memory as find
+
+    return Answer.of(find(arguments["query"], **_given(arguments, ("mode", "project", "limit"))))
+
+
+def _found(
+    call: Call,
+    arguments: dict[str, Any],
+    find: Callable[..., object],
+    needed: tuple[str, ...],
+    options: tuple[str, ...],
+) -> Answer:
+    """What `find` answers in one state of the index, with how fresh that is."""
+    named = [arguments[name] for name in needed]
+    given = _given(arguments, options)
+    asked = arguments.get("repos") or ([arguments["repo"]] if "repo" in arguments else None)
+    return Answer.of(answered(call, lambda store: find(store, *named, **given), asked).data)
+
+
+def _given(arguments: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: arguments[name] for name in names if name in arguments}

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clew.history.filehistory import path_rows
-from clew.history.scope import COUNTED, below, bounded, clean_path, span
-from clew.history.touches import lower_bound
+from clew.history.scope import COUNTED, below, bounded, clean_path, lower_bound, span
 
 if TYPE_CHECKING:
     import sqlite3

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from clew.history.difftext import FileDiff, file_diffs, file_sections
 from clew.history.lookup import read_patch
 from clew.history.pathmatch import matching_paths
-from clew.history.scope import COUNTED, bounded, briefs, span
+from clew.history.scope import COUNTED, bounded, briefs, chosen_repos, lower_bound, span
 from clew.history.store import HistoryStore
-from clew.history.touches import chosen_repos, lower_bound
 from clew.kit.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import zlib
 from pathlib import Path
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 # No tags: one may stand for an object of its own, which only git can read.
 _PLACES = ("refs/heads/{}", "{}", "refs/{}", "refs/remotes/{}")
 _DEEPEST = 5
+_LONGEST_COMMIT = 1 << 16
 
 
 def git_directory(root: Path) -> Path:
@@ -48,6 +50,30 @@ class RefFiles:
         names |= {ref for ref in self._packed if ref.startswith("refs/heads/")}
         found = {name: self._follow(name) for name in names if not name.endswith(".lock")}
         return {name: sha for name, sha in found.items() if sha}
+
+    def sources(self, name: str) -> list[Path]:
+        """The files that tell where a ref points: while they stay, so does it."""
+        names = [place.format(name) for place in _PLACES]
+        names += [ref for ref in [self.head_ref()] if ref]
+        loose = [directory / ref for ref in names for directory in {self._own, self._common}]
+        return [self._own / "HEAD", self._common / "packed-refs", *loose]
+
+    def branch_directories(self) -> list[Path]:
+        """The directories of local branches: each changes when a branch in it does."""
+        heads = self._common / "refs" / "heads"
+        return [heads, *(path for path in heads.rglob("*") if path.is_dir())]
+
+    def parents(self, sha: str) -> list[str] | None:
+        """The parents of a commit that has a file of its own, as new ones do; else None."""
+        try:
+            packed = (self._common / "objects" / sha[:2] / sha[2:]).read_bytes()
+            raw = zlib.decompressobj().decompress(packed, _LONGEST_COMMIT)
+        except (OSError, zlib.error):
+            return None
+        if not raw.startswith(b"commit "):
+            return None
+        header = raw.partition(b"\n\n")[0].split(b"\n")
+        return [line[7:].decode("ascii") for line in header if line.startswith(b"parent ")]
 
     def _follow(self, ref: str) -> str | None:
         for _ in range(_DEEPEST):

@@ -1,8 +1,8 @@
 """The index on disk: compact tables, and the documented names as views over them.
 
-Every path, person and patch is stored once and referred to by number. `repos` and
-`ingest_state` are tables; `commits`, `commit_files` and `commit_patches` are views with the
-documented columns; `commits_fts` is a text index with the documented columns; `search_fts`
+Every path, person and patch is stored once and referred to by number; patches lie in packs, and
+`patch_rows` shows them one by one. `repos` and `ingest_state` are tables; `commits`,
+`commit_files` and `commit_patches` are views with the documented columns; `commits_fts` is a text index with the documented columns; `search_fts`
 holds whole patches with added, removed and context lines told apart.
 """
 
@@ -121,5 +121,37 @@ MIGRATIONS = (
         hint TEXT NOT NULL
     );
     CREATE INDEX redaction_commit ON redactions (commit_id)
+    """,
+    """
+    DROP VIEW commit_patches;
+    ALTER TABLE patch_rows RENAME TO single_patches;
+    CREATE TABLE patch_packs (
+        pack_id INTEGER PRIMARY KEY,
+        frames BLOB NOT NULL
+    );
+    CREATE TABLE patch_places (
+        patch_id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        pack_id INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        length INTEGER NOT NULL
+    );
+    INSERT INTO patch_packs SELECT patch_id, blob FROM single_patches;
+    INSERT INTO patch_places
+        SELECT patch_id, digest, size, patch_id, 0, length(blob) FROM single_patches;
+    DROP TABLE single_patches;
+    CREATE INDEX patch_pack ON patch_places (pack_id);
+    CREATE VIEW patch_rows AS
+        SELECT p.patch_id, p.digest, p.size,
+               substr(k.frames, p.start + 1, p.length) AS blob
+        FROM patch_places p
+        JOIN patch_packs k ON k.pack_id = p.pack_id;
+    CREATE VIEW commit_patches AS
+        SELECT c.id >> 32 AS repo_id, lower(hex(c.sha)) AS sha, b.blob AS patch_blob
+        FROM commit_rows c
+        JOIN patch_rows b ON b.patch_id = c.patch_id;
+    CREATE INDEX commit_problem ON commit_rows (id) WHERE problem IS NOT NULL;
+    CREATE INDEX commit_reached ON commit_rows (reachable)
     """,
 )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from clew.history.lookup import get_commit
 from clew.history.model import PLACE_BITS, Repo, first_id, last_id
-from clew.kit.errors import Invalid
+from clew.kit.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from clew.history.store import HistoryStore
 
 MOST_ANSWERS = 500
+ALWAYS = 1 << 62
 # A merge repeats what the commits of its second parent say, so it counts nowhere.
 COUNTED = "c.reachable AND length(c.parents) <= 20"
 
@@ -23,6 +25,37 @@ COUNTED = "c.reachable AND length(c.parents) <= 20"
 def bounded(limit: int) -> int:
     """How many answers are given."""
     return max(0, min(limit, MOST_ANSWERS))
+
+
+@contextmanager
+def snapshot(store: HistoryStore) -> Iterator[HistoryStore]:
+    """One state of the index for all that is read inside, whatever others write meanwhile."""
+    if store.connection.in_transaction:
+        yield store
+        return
+    store.connection.execute("BEGIN")
+    try:
+        yield store
+    finally:
+        store.connection.execute("ROLLBACK")
+
+
+def lower_bound(since: int | None) -> int:
+    """The earliest time that is wanted, as a number that the index can hold."""
+    return -ALWAYS if since is None else max(-ALWAYS, min(since, ALWAYS))
+
+
+def chosen_repos(store: HistoryStore, names: Sequence[str] | None) -> list[Repo]:
+    """The repositories of these names, or all; a name that is not registered is an error."""
+    repos = store.repos()
+    if names is None:
+        return repos
+    known = {repo.name: repo for repo in repos}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        listed = ", ".join(known) or "none"
+        raise NotFound(f"Repo '{unknown[0]}' not found", f"Registered: {listed}.")
+    return [known[name] for name in dict.fromkeys(names)]
 
 
 def span(repo: Repo) -> tuple[int, int]:

@@ -1,35 +1,78 @@
-"""Search: bounded candidates from the text index, ranked by relevance and recency."""
+"""Search: bounded candidates from the text index, ranked by relevance and recency.
+
+The newest matches are ranked, those in messages apart from the others; what is older follows
+by date. So every match has its place in the answer, and a page costs the same however long the
+history is.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from clew.history.model import EXCERPT_CHARACTERS, first_id, last_id
-from clew.history.pathmatch import matching_paths
-from clew.history.query import Query, parse_query
-from clew.history.touches import chosen_repos, lower_bound
+from clew.history.filters import Filters, Sieve, make_sieve
+from clew.history.matches import matches, newest
+from clew.history.model import EXCERPT_CHARACTERS
+from clew.history.paging import Cursor
+from clew.history.query import PLACES, Query, parse_query, within
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from clew.history.model import Repo
     from clew.history.store import HistoryStore
 
-# Of the newest matches so many are ranked, of those in messages alone as many again: that keeps
-# the time flat however long the history is.
+    Match = tuple[int, float, int, str]
+
+SORTS = ("relevance", "date")
+# Of the newest matches so many are ranked, and half as many of older ones in messages.
 _CANDIDATES = 256
 _FEWEST_CANDIDATES = 50
+# Where few matches pass the filters, these do, once so many commits have been gone through.
+_ENOUGH = 20
+_DEPTH = 8192
 _MOST_RESULTS = 1 << 31
 _MOST_PATHS = 200
-# How much a match weighs in subject, body, added, removed and context lines, and paths.
-_WEIGHTS = "10.0, 4.0, 1.0, 0.6, 0.8, 3.0"
 _HALF_LIFE_DAYS = 730.0
 _RECENCY_SHARE = 0.3
 _DEMOTED = ("Merge ", "Revert ")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search: words or none, filters, what comes first, and where to look."""
+
+    text: str | None
+    filters: Filters = field(default_factory=Filters)
+    sort: str = "relevance"
+    place: str = "all"
+
+
+@dataclass(frozen=True)
+class Page:
+    """Commits in their order, the place behind each, and whether and how many there are more."""
+
+    ids: list[int]
+    behind: list[Cursor]
+    has_more: bool
+    total: int | None
+
+    def next_cursor(self, shown: int) -> str | None:
+        """Where to go on when so many of the page were shown."""
+        is_end = shown == 0 or (shown == len(self.ids) and not self.has_more)
+        return None if is_end else self.behind[shown - 1].text()
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of a search, and what it was asked."""
+
+    page: Page
+    is_changed: bool
+    query: Query | None
+    sieve: Sieve
 
 
 def search_commits(
@@ -42,108 +85,42 @@ def search_commits(
     limit: int = 20,
 ) -> list[dict[str, Any]]:
     """Commits that match, best first, in the documented shape."""
-    parsed = parse_query(query)
-    chosen = chosen_repos(store, repos)
-    wanted = matching_paths(store, paths) if paths is not None else None
-    if limit <= 0 or not chosen or (wanted is not None and not wanted):
-        return []
-    scored = _candidates(store, parsed, chosen, since, wanted, min(limit, _MOST_RESULTS))
-    best = sorted(scored, reverse=True)[:limit]
-    return [_result(store, commit_id, chosen, wanted) for _, _, commit_id in best]
+    asked = Asked(query, Filters(since=since, repos=repos, paths=paths))
+    found = find(store, asked, limit=limit)
+    return [documented(store, commit_id, found.sieve) for commit_id in found.page.ids]
 
 
-def _candidates(
-    store: HistoryStore,
-    query: Query,
-    chosen: list[Repo],
-    since: int | None,
-    wanted: dict[int, str] | None,
-    limit: int,
-) -> list[tuple[float, int, int]]:
-    """Score, time and id of the newest matches of every repository."""
-    try:
-        return _ranked(store, query.expression, chosen, since, wanted, limit)
-    except sqlite3.OperationalError as error:
-        if query.fallback is None:
-            raise Invalid(f"The query is not understood: {error}") from None
-    return _ranked(store, query.fallback, chosen, since, wanted, limit)
+def find(store: HistoryStore, asked: Asked, *, limit: int = 20, cursor: str | None = None) -> Found:
+    """The commits that match and pass the filters; without a text all that pass, by date."""
+    _check(asked)
+    query = None if asked.text is None else parse_query(asked.text)
+    by_date = query is None or asked.sort == "date"
+    given = Cursor.read(cursor, asked.filters, asked.text, asked.place, by_date)
+    sieve = make_sieve(store, replace(asked.filters, since=given.since, until=given.until))
+    state = _state(store)
+    start = replace(given, now=given.now or int(time.time()), state=state)
+    most = min(limit, _MOST_RESULTS)
+    if sieve.is_empty or most <= 0:
+        page = Page([], [], has_more=False, total=0 if sieve.is_empty else None)
+    else:
+        page = _Pages(store, sieve, start).of(query, asked.place, most, by_date=by_date)
+    return Found(page, given.state not in (None, state), query, sieve)
 
 
-def _ranked(
-    store: HistoryStore,
-    expression: str,
-    chosen: list[Repo],
-    since: int | None,
-    wanted: dict[int, str] | None,
-    limit: int,
-) -> list[tuple[float, int, int]]:
-    each = max(_CANDIDATES // len(chosen), _FEWEST_CANDIDATES, limit)
-    now = time.time()
-    best: dict[int, tuple[float, int, int]] = {}
-    for repo in chosen:
-        for matched in (f"{{subject body}} : ({expression})", expression):
-            rows = _matches(store, matched, repo, since, wanted)
-            for commit_id, rank, author_time, subject in islice(rows, each):
-                score = _score(rank, author_time, subject, now)
-                if commit_id not in best or score > best[commit_id][0]:
-                    best[commit_id] = (score, author_time, commit_id)
-    return list(best.values())
-
-
-def _matches(
-    store: HistoryStore,
-    expression: str,
-    repo: Repo,
-    since: int | None,
-    wanted: dict[int, str] | None,
-) -> Iterator[tuple[int, float, int, str]]:
-    """Matches that pass the filters, newest first; read only as far as they are wanted."""
-    cursor = store.connection.execute(
-        f"SELECT s.rowid, bm25(search_fts, {_WEIGHTS}), c.author_time, c.subject"  # noqa: S608
-        " FROM search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
-        " WHERE search_fts MATCH ? AND s.rowid BETWEEN ? AND ?"
-        " AND c.reachable AND c.author_time >= ? ORDER BY s.rowid DESC",
-        (
-            expression,
-            first_id(repo.repo_id),
-            last_id(repo.repo_id),
-            lower_bound(since),
-        ),
-    )
-    for row in cursor:
-        if wanted is None or _touches_any(store, row[0], wanted):
-            yield tuple(row)
-
-
-def _touches_any(store: HistoryStore, commit_id: int, wanted: dict[int, str]) -> bool:
-    rows = store.connection.execute(
-        "SELECT path_id FROM file_rows WHERE commit_id = ?", (commit_id,)
-    )
-    return any(row[0] in wanted for row in rows)
-
-
-def _score(rank: float, author_time: int, subject: str, now: float) -> float:
-    age_days = max(now - author_time, 0.0) / 86400
-    recency: float = 2.0 ** (-age_days / _HALF_LIFE_DAYS)
-    score = -rank * (1 - _RECENCY_SHARE + _RECENCY_SHARE * recency)
-    return score * 0.8 if subject.startswith(_DEMOTED) else score
-
-
-def _result(
-    store: HistoryStore, commit_id: int, chosen: list[Repo], wanted: dict[int, str] | None
-) -> dict[str, Any]:
+def documented(store: HistoryStore, commit_id: int, sieve: Sieve) -> dict[str, Any]:
+    """One hit in the documented shape."""
     row = store.connection.execute(
         "SELECT c.sha, c.subject, c.author_time, c.preview, a.name FROM commit_rows c"
         " JOIN people a ON a.person_id = c.author_id WHERE c.id = ?",
         (commit_id,),
     ).fetchone()
     touched = store.connection.execute(
-        "SELECT f.path_id, p.path FROM file_rows f JOIN paths p ON p.path_id = f.path_id"
-        " WHERE f.commit_id = ? ORDER BY p.path",
+        "SELECT f.path_id, f.status, p.path FROM file_rows f"
+        " JOIN paths p ON p.path_id = f.path_id WHERE f.commit_id = ? ORDER BY p.path",
         (commit_id,),
     )
-    matched = [path for number, path in touched if wanted is None or number in wanted]
-    names = {repo.repo_id: repo.name for repo in chosen}
+    matched = [path for number, status, path in touched if sieve.passes_file(number, status)]
+    names = {repo.repo_id: repo.name for repo in sieve.repos}
     return {
         "repo": names[commit_id >> 32],
         "sha": row["sha"].hex(),
@@ -153,3 +130,106 @@ def _result(
         "matched_paths": matched[:_MOST_PATHS],
         "patch_excerpt": row["preview"][:EXCERPT_CHARACTERS],
     }
+
+
+class _Pages:
+    """The order of all that matches, cut into pages."""
+
+    def __init__(self, store: HistoryStore, sieve: Sieve, start: Cursor) -> None:
+        self._store = store
+        self._sieve = sieve
+        self._start = start
+
+    def of(self, query: Query | None, place: str, most: int, *, by_date: bool) -> Page:
+        """The page that begins where the cursor says."""
+        if query is None:
+            return self._dated(None, most)
+        for expression in (query.expression, query.fallback or query.expression):
+            try:
+                written = within(expression, place)
+                return self._dated(written, most) if by_date else self._ranked(written, most)
+            except sqlite3.OperationalError as error:
+                problem = str(error)
+        raise Invalid(f"The query is not understood: {problem}", "Put its words in quotes.")
+
+    def _ranked(self, expression: str, most: int) -> Page:
+        best, is_all = rank(self._store, expression, self._sieve, self._start.now or 0)
+        ordered = [commit_id for _, _, commit_id in best]
+        at = len(ordered) if self._start.after else self._start.offset
+        ids = ordered[at : at + most]
+        total = len(ordered) if is_all else self._start.total
+        behind = [self._behind(total, offset=at + n + 1) for n in range(len(ids))]
+        if is_all or at + most < len(ordered):
+            return Page(ids, behind, at + most < len(ordered), total)
+        rest = self._dated(expression, most - len(ids), frozenset(ordered))
+        return Page(ids + rest.ids, behind + rest.behind, rest.has_more, total)
+
+    def _dated(
+        self, expression: str | None, most: int, excluded: frozenset[int] = frozenset()
+    ) -> Page:
+        after = self._start.after
+        rows, is_all = newest(self._store, expression, self._sieve, most + 1, after, excluded)
+        is_counted = is_all and after is None and not excluded
+        total = len(rows) if is_counted else self._start.total
+        behind = [self._behind(total, after=row) for row in rows[:most]]
+        return Page([row[1] for row in rows[:most]], behind, len(rows) > most, total)
+
+    def _behind(self, total: int | None, **place: Any) -> Cursor:
+        return replace(self._start, **{"offset": 0, "after": None, "total": total, **place})
+
+
+def rank(
+    store: HistoryStore, expression: str, sieve: Sieve, now: float
+) -> tuple[list[tuple[float, int, int]], bool]:
+    """Score, time and id of the newest matches, best first; and whether these are all."""
+    each = max(_CANDIDATES // len(sieve.repos), _FEWEST_CANDIDATES)
+    in_messages = within(expression, "message")
+    if "NOT" in expression:  # what must not occur must not occur anywhere
+        in_messages = f"({in_messages}) AND ({expression})"
+    rows: list[Match] = []
+    is_all = True
+    for repo in sieve.repos:
+        first, last = sieve.span(repo)
+        part, is_whole = _window(store, expression, (first, last), sieve, each)
+        rows += part
+        if not is_whole:
+            is_all = False
+            below = (first, part[-1][0] - 1)
+            rows += _window(store, in_messages, below, sieve, each // 2)[0]
+    scored = [(_score(row[1], row[2], row[3], now), row[2], row[0]) for row in rows]
+    return sorted(scored, reverse=True), is_all
+
+
+def _window(
+    store: HistoryStore, expression: str, among: tuple[int, int], sieve: Sieve, each: int
+) -> tuple[list[Match], bool]:
+    """The newest matches that are ranked, and whether there are no others."""
+    rows: list[Match] = []
+    lowest = 0
+    for row in matches(store, expression, among, sieve):
+        if not rows and sieve.is_narrow:
+            lowest = row[0] - _DEPTH
+        if len(rows) == each or (len(rows) >= _ENOUGH and row[0] < lowest):
+            return rows, False
+        rows.append(row)
+    return rows, True
+
+
+def _score(rank_: float, author_time: int, subject: str, now: float) -> float:
+    age_days = max(now - author_time, 0.0) / 86400
+    recency: float = 2.0 ** (-age_days / _HALF_LIFE_DAYS)
+    score = -rank_ * (1 - _RECENCY_SHARE + _RECENCY_SHARE * recency)
+    return score * 0.8 if subject.startswith(_DEMOTED) else score
+
+
+def _state(store: HistoryStore) -> int:
+    """A number that changes when commits come or repositories go."""
+    row = store.connection.execute("SELECT sum(next_place), sum(repo_id) FROM repos").fetchone()
+    return hash((row[0], row[1])) & 0xFFFFFF
+
+
+def _check(asked: Asked) -> None:
+    if asked.sort not in SORTS:
+        raise Invalid(f"sort must be one of {', '.join(SORTS)}")
+    if asked.place not in PLACES:
+        raise Invalid(f"in must be one of {', '.join(PLACES)}")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.history.difftext import FileDiff, file_diffs
 from clew.history.lookup import changed_files, get_patch
-from clew.history.scope import COUNTED, among, bounded, briefs, find_commit
-from clew.history.touches import chosen_repos
+from clew.history.scope import COUNTED, among, bounded, briefs, chosen_repos, find_commit
 from clew.kit.errors import Invalid, NotFound
 
 if TYPE_CHECKING:

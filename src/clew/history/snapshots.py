@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import zstandard
 
 from clew.history.repositories import index_lock
 from clew.history.schema import MIGRATIONS
 from clew.history.store import HistoryStore, check_name
 from clew.history.transfer import copy_commits, copy_progress
-from clew.kit.errors import Conflict, Invalid
+from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def attach_snapshot(store: HistoryStore, file: Path, name: str | None = None) ->
         wanted = check_name(name if name is not None else repo.name)
         with index_lock(store):
             return _attach(store, source, repo, wanted)
-    except (sqlite3.DatabaseError, zstandard.ZstdError, ValueError) as error:
+    except (sqlite3.DatabaseError, Unavailable, ValueError) as error:
         raise Invalid(f"{file} is damaged: {error}", "Make the snapshot again.") from error
     finally:
         source.close()

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.model import PLACE_BITS, IndexedCommit, Repo, first_id, last_id
+from clew.history.packs import write_patches
 from clew.history.schema import MIGRATIONS
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.sqlite import open_database, open_read_only, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")
 
@@ -54,7 +55,7 @@ class HistoryStore:
             # The index can be built again, so a commit need not wait for the disk: a crash may
             # lose the last batches, never mix them.
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA cache_size=-65536")
+            connection.execute("PRAGMA cache_size=-32768")
             return cls(connection, path)
         except sqlite3.DatabaseError as error:
             raise Unavailable(f"Cannot open the database at {path}: {error}") from error
@@ -127,7 +128,7 @@ class HistoryStore:
     def commit_count(self, repo_id: int) -> int:
         """How many reachable commits of a repository are indexed."""
         row = self.connection.execute(
-            "SELECT count(*) FROM commit_rows WHERE id BETWEEN ? AND ? AND reachable",
+            "SELECT count(*) FROM commit_rows WHERE reachable = 1 AND id BETWEEN ? AND ?",
             (first_id(repo_id), last_id(repo_id)),
         ).fetchone()
         return int(row[0])
@@ -190,93 +191,75 @@ class HistoryStore:
     def write_commits(self, repo_id: int, commits: Sequence[IndexedCommit]) -> None:
         """Append commits to a repository's history. Call inside a transaction."""
         place = self.next_place(repo_id)
-        for offset, commit in enumerate(commits):
-            self._write_commit((repo_id << PLACE_BITS) | (place + offset), commit)
+        first = (repo_id << PLACE_BITS) | place
+        self._write(list(enumerate(commits, start=first)))
         self.connection.execute(
             "UPDATE repos SET next_place = ? WHERE repo_id = ?", (place + len(commits), repo_id)
         )
 
     def write_commit(self, commit_id: int, commit: IndexedCommit, *, reachable: bool) -> None:
         """Write a commit to a place that is free. Call inside a transaction."""
-        self._write_commit(commit_id, commit)
+        self._write([(commit_id, commit)])
         self.connection.execute(
             "UPDATE commit_rows SET reachable = ? WHERE id = ?", (int(reachable), commit_id)
         )
 
-    def _write_commit(self, commit_id: int, commit: IndexedCommit) -> None:
-        meta, execute = commit.meta, self.connection.execute
-        patch_id = self._patch_id(commit)
-        execute(
+    def _write(self, placed: list[tuple[int, IndexedCommit]]) -> None:
+        """Write commits to their places, table by table."""
+        patches = write_patches(self.connection, [commit for _, commit in placed])
+        write = self.connection.executemany
+        write(
             "INSERT INTO commit_rows (id, sha, author_id, committer_id, author_time, author_zone,"
             " commit_time, subject, body, parents, patch_id, patch_size, preview, problem)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                commit_id,
-                bytes.fromhex(meta.sha),
-                self._person_id(meta.author_name, meta.author_email),
-                self._person_id(meta.committer_name, meta.committer_email),
-                meta.author_time,
-                meta.author_zone,
-                meta.commit_time,
-                meta.subject,
-                meta.body,
-                bytes.fromhex("".join(meta.parents)),
-                patch_id,
-                commit.patch_size,
-                commit.preview,
-                commit.problem,
-            ),
+            [self._commit_row(number, commit, patches) for number, commit in placed],
         )
-        self.connection.executemany(
+        write(
             "INSERT INTO file_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    commit_id,
-                    number,
-                    self._path_id(change.path),
-                    change.status,
-                    None if change.old_path is None else self._path_id(change.old_path),
-                    change.added,
-                    change.removed,
-                )
-                for number, change in enumerate(commit.files)
-            ],
+            [row for number, commit in placed for row in self._file_rows(number, commit)],
         )
-        self.connection.executemany(
+        write(
             "INSERT INTO redactions VALUES (?, ?, ?)",
-            [(commit_id, kind, hint) for kind, hint in commit.redactions],
+            [(number, *found) for number, commit in placed for found in commit.redactions],
         )
-        execute(
+        write(
             "INSERT INTO commits_fts (rowid, subject, body, patch_preview) VALUES (?, ?, ?, ?)",
-            (commit_id, meta.subject, meta.body, commit.preview),
+            [(number, c.meta.subject, c.meta.body, c.preview) for number, c in placed],
         )
-        execute(
+        write(
             "INSERT INTO search_fts (rowid, subject, body, added, removed, context, paths)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                commit_id,
-                meta.subject,
-                meta.body,
-                commit.added_text,
-                commit.removed_text,
-                commit.context_text,
-                "\n".join(change.path for change in commit.files),
-            ),
+            [_search_row(number, commit) for number, commit in placed],
         )
 
-    def _patch_id(self, commit: IndexedCommit) -> int | None:
-        if commit.patch_digest is None:
-            return None
-        row = self.connection.execute(
-            "SELECT patch_id FROM patch_rows WHERE digest = ?", (commit.patch_digest,)
-        ).fetchone()
-        if row is not None:
-            return int(row[0])
-        cursor = self.connection.execute(
-            "INSERT INTO patch_rows (digest, size, blob) VALUES (?, ?, ?)",
-            (commit.patch_digest, commit.patch_size, commit.patch_blob),
+    def _commit_row(
+        self, commit_id: int, commit: IndexedCommit, patches: Mapping[bytes, int]
+    ) -> tuple[object, ...]:
+        meta, digest = commit.meta, commit.patch_digest
+        return (
+            commit_id,
+            bytes.fromhex(meta.sha),
+            self._person_id(meta.author_name, meta.author_email),
+            self._person_id(meta.committer_name, meta.committer_email),
+            meta.author_time,
+            meta.author_zone,
+            meta.commit_time,
+            meta.subject,
+            meta.body,
+            bytes.fromhex("".join(meta.parents)),
+            None if digest is None else patches[digest],
+            commit.patch_size,
+            commit.preview,
+            commit.problem,
         )
-        return cursor.lastrowid
+
+    def _file_rows(self, commit_id: int, commit: IndexedCommit) -> Iterator[tuple[object, ...]]:
+        for number, change in enumerate(commit.files):
+            old_path = None if change.old_path is None else self._path_id(change.old_path)
+            path = self._path_id(change.path)
+            yield (
+                commit_id, number, path, change.status, old_path, change.added, change.removed,
+            )  # fmt: skip
 
     def _person_id(self, name: str, email: str) -> int:
         key = (name, email)
@@ -284,11 +267,7 @@ class HistoryStore:
             row = self.connection.execute(
                 "SELECT person_id FROM people WHERE name = ? AND email = ?", key
             ).fetchone()
-            if row is None:
-                row = self.connection.execute(
-                    "INSERT INTO people (name, email) VALUES (?, ?) RETURNING person_id", key
-                ).fetchone()
-            self._people[key] = row[0]
+            self._people[key] = row[0] if row is not None else self._inserted("people", key)
         return self._people[key]
 
     def _path_id(self, path: str) -> int:
@@ -300,16 +279,33 @@ class HistoryStore:
         return self._paths[path]
 
     def _add_path(self, path: str) -> int:
-        row = self.connection.execute(
-            "INSERT INTO paths (path) VALUES (?) RETURNING path_id", (path,)
-        ).fetchone()
-        self.connection.execute("INSERT INTO paths_fts (rowid, path) VALUES (?, ?)", (row[0], path))
-        return int(row[0])
+        path_id = self._inserted("paths", (path,))
+        self.connection.execute(
+            "INSERT INTO paths_fts (rowid, path) VALUES (?, ?)", (path_id, path)
+        )
+        return path_id
+
+    def _inserted(self, table: str, values: tuple[str, ...]) -> int:
+        """Insert a row and return its number.
+
+        Not by RETURNING: that opens a savepoint, at which the text indexes write out what they
+        have collected, as a segment of its own each time.
+        """
+        statement = f"INSERT INTO {table} VALUES (NULL{', ?' * len(values)})"  # noqa: S608 - fixed
+        cursor = self.connection.execute(statement, values)
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
 
     def forget_numbers(self) -> None:
         """Drop remembered numbers, after a transaction that was rolled back."""
         self._people.clear()
         self._paths.clear()
+
+
+def _search_row(commit_id: int, commit: IndexedCommit) -> tuple[object, ...]:
+    paths = "\n".join(change.path for change in commit.files)
+    texts = (commit.added_text, commit.removed_text, commit.context_text)
+    return (commit_id, commit.meta.subject, commit.meta.body, *texts, paths)
 
 
 def _require(path: Path) -> None:

@@ -17,6 +17,7 @@ from clew.history.repositories import index_lock
 from clew.history.store import HistoryStore
 from clew.history.transfer import copy_commits, copy_progress
 from clew.kit.errors import ClewError, Invalid
+from clew.kit.locks import try_lock
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
@@ -28,13 +29,31 @@ if TYPE_CHECKING:
 
 
 def bring_up_to_date(
-    store: HistoryStore, repo: Repo, progress: Progress | None = None, *, full: bool = False
+    store: HistoryStore,
+    repo: Repo,
+    progress: Progress | None = None,
+    *,
+    full: bool = False,
+    may_skip: bool = False,
 ) -> SyncResult:
-    """Read a repository's new commits, or with `full` all of them anew."""
-    if repo.managed_clone:
-        _fetch(store, repo)
-    with index_lock(store):
-        return _read_anew(store, repo, progress) if full else sync_repo(store, repo, progress)
+    """Read a repository's new commits, or with `full` all of them anew.
+
+    With `may_skip` nothing is done while another sync of the repository waits for its turn: it
+    will look at the refs only then, and so see everything that is there now.
+    """
+    queue = try_lock(store.path.with_name(f"{store.path.name}.queue-{repo.repo_id}"))
+    if queue is None and may_skip:
+        return SyncResult()
+    try:
+        if repo.managed_clone:
+            _fetch(store, repo)
+        with index_lock(store):
+            if queue is not None:
+                queue.release()
+            return _read_anew(store, repo, progress) if full else sync_repo(store, repo, progress)
+    finally:
+        if queue is not None:
+            queue.release()
 
 
 def _fetch(store: HistoryStore, repo: Repo) -> None:

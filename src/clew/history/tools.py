@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from clew.history.freshness import freshness
 from clew.history.lookup import get_commit, get_patch
-from clew.history.search import search_commits
+from clew.history.scope import snapshot
+from clew.history.search import Asked, search_commits
 from clew.history.store import HistoryStore, database_path
 from clew.history.touches import find_touches
+from clew.kit import jsontext
 from clew.kit.answer import Answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from clew.kit.call import Call
 
 _opened = threading.local()
@@ -29,41 +34,92 @@ def reading_store(call: Call) -> HistoryStore:
     return store
 
 
+def answered(
+    call: Call, work: Callable[[HistoryStore], object], repos: Collection[str] | None = None
+) -> Answer:
+    """What `work` finds in one state of the index, and how fresh that is of these repositories.
+
+    The text is exactly what was found; `freshness` stands beside it in the data for programs.
+    """
+    with snapshot(reading_store(call)) as store:
+        found = work(store)
+        named = [repo for repo in store.repos() if repos is None or repo.name in repos]
+        fresh = freshness(store, named)
+    data = found if isinstance(found, dict) else {"result": found}
+    return Answer(jsontext.dumps(found), data={**data, "freshness": fresh})
+
+
 def search(arguments: dict[str, Any], call: Call) -> Answer:
     """Search commits."""
-    return Answer.of(
-        search_commits(
-            reading_store(call),
+
+    def work(store: HistoryStore) -> object:
+        return search_commits(
+            store,
             arguments["query"],
             since=arguments.get("since"),
             repos=arguments.get("repos"),
             paths=arguments.get("paths"),
             limit=arguments.get("limit", 20),
         )
-    )
+
+    return answered(call, work, arguments.get("repos"))
 
 
 def touches(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits that touched a path."""
-    return Answer.of(
-        find_touches(
-            reading_store(call),
+
+    def work(store: HistoryStore) -> object:
+        return find_touches(
+            store,
             arguments["path_glob"],
             since=arguments.get("since"),
             repos=arguments.get("repos"),
             limit=arguments.get("limit", 50),
         )
-    )
+
+    return answered(call, work, arguments.get("repos"))
 
 
 def commit(arguments: dict[str, Any], call: Call) -> Answer:
     """One commit."""
-    return Answer.of(get_commit(reading_store(call), arguments["repo"], arguments["sha"]))
+    repo, sha = arguments["repo"], arguments["sha"]
+    return answered(call, lambda store: get_commit(store, repo, sha), [repo])
 
 
 def patch(arguments: dict[str, Any], call: Call) -> Answer:
     """One commit's patch."""
-    found = get_patch(
-        reading_store(call), arguments["repo"], arguments["sha"], arguments.get("max_bytes")
+    repo, sha, most = arguments["repo"], arguments["sha"], arguments.get("max_bytes")
+    return answered(call, lambda store: get_patch(store, repo, sha, most), [repo])
+
+
+def find(arguments: dict[str, Any], call: Call) -> Answer:
+    """Search with every filter, page by page, with the lines that match."""
+    from clew.history.dates import moment
+    from clew.history.filters import Filters
+    from clew.history.results import MAX_CHARACTERS, SNIPPETS, page_of_commits
+
+    filters = Filters(
+        since=moment(arguments.get("since")),
+        until=moment(arguments.get("until")),
+        **{name: arguments.get(name) for name in ("repos", "paths", "status", "author", "ref")},
     )
-    return Answer.of(found)
+
+    asked = Asked(
+        arguments.get("query"),
+        filters,
+        sort=arguments.get("sort", "relevance"),
+        place=arguments.get("in", "all"),
+    )
+
+    def work(store: HistoryStore) -> object:
+        return page_of_commits(
+            store,
+            asked,
+            limit=arguments.get("limit", 20),
+            cursor=arguments.get("cursor"),
+            lines=arguments.get("lines", SNIPPETS),
+            max_chars=arguments.get("max_chars", MAX_CHARACTERS),
+        )
+
+    answer = answered(call, work, arguments.get("repos"))
+    return Answer.of(answer.data)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clew.history.pathmatch import matching_paths
-from clew.kit.errors import NotFound
+from clew.history.filters import Filters, Sieve, make_sieve
+from clew.history.paging import Cursor
+from clew.history.scope import ALWAYS, chosen_repos, lower_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from clew.history.model import Repo
     from clew.history.store import HistoryStore
+
+    Row = tuple[int, int, int, bytes, str, str, str]
+
+__all__ = ["chosen_repos", "find_touches", "lower_bound", "page_of_touches"]
 
 # Above so many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
-_ALWAYS = 1 << 62
 _MOST = 1 << 31
+_AFTER_ALL = (ALWAYS, ALWAYS, 0)
 
 
 def find_touches(
@@ -29,33 +35,64 @@ def find_touches(
     limit: int = 50,
 ) -> list[dict[str, Any]]:
     """One row per file and commit, in the documented shape."""
-    paths = matching_paths(store, [path_glob])
-    chosen = chosen_repos(store, repos)
-    if not paths or not chosen or limit <= 0:
-        return []
-    wanted = json.dumps(list(paths))
-    numbers = json.dumps([repo.repo_id for repo in chosen])
-    source = _source(store, wanted)
-    rows = store.connection.execute(
-        "SELECT c.id, c.sha, c.subject, c.author_time, p.path, f.status"  # noqa: S608
-        f" FROM {source} JOIN paths p ON p.path_id = f.path_id"
-        " WHERE c.reachable AND c.id >> 32 IN (SELECT value FROM json_each(?))"
-        " AND c.author_time >= ? AND f.path_id IN (SELECT value FROM json_each(?))"
+    asked = Filters(since=since, repos=repos)
+    touches: list[dict[str, Any]] = page_of_touches(store, path_glob, asked, limit=limit)["touches"]
+    return touches
+
+
+def page_of_touches(
+    store: HistoryStore,
+    path_glob: str,
+    filters: Filters | None = None,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> dict[str, Any]:
+    """The same with all filters, page by page."""
+    asked = replace(filters or Filters(), paths=[path_glob])
+    start = Cursor.read(cursor, asked, "touches")
+    sieve = make_sieve(store, replace(asked, since=start.since, until=start.until))
+    most = min(limit, _MOST)
+    if sieve.is_empty or most <= 0:
+        return {"touches": [], "next_cursor": None}
+    rows = list(islice(_rows(store, sieve, start.after or _AFTER_ALL, most + 1), most + 1))
+    shown = rows[:most]
+    names = {repo.repo_id: repo.name for repo in sieve.repos}
+    more = replace(start, after=shown[-1][:3]).text() if len(rows) > most else None
+    return {"touches": [_touch(row, names) for row in shown], "next_cursor": more}
+
+
+def _rows(store: HistoryStore, sieve: Sieve, after: tuple[int, ...], count: int) -> Iterator[Row]:
+    """Time, commit, file number, and what is told of it; newest first, behind a place."""
+    wanted = json.dumps(list(sieve.paths or ()))
+    numbers = json.dumps([repo.repo_id for repo in sieve.repos])
+    condition, values = replace(sieve, ids=None, paths=None, statuses="").condition("c.id")
+    few = count if sieve.reached is None else -1
+    cursor = store.connection.cursor()
+    cursor.row_factory = None
+    rows: Iterator[Row] = cursor.execute(
+        "SELECT c.author_time, c.id, f.number, c.sha, c.subject, p.path, f.status"  # noqa: S608
+        f" FROM {_source(store, wanted)} JOIN paths p ON p.path_id = f.path_id"
+        f" WHERE {condition} AND c.id >> 32 IN (SELECT value FROM json_each(?))"
+        " AND f.path_id IN (SELECT value FROM json_each(?))"
+        " AND (? = '' OR instr(?, f.status))"
+        " AND c.author_time <= ? AND (c.author_time, c.id, -f.number) < (?, ?, ?)"
         " ORDER BY c.author_time DESC, c.id DESC, f.number LIMIT ?",
-        (numbers, lower_bound(since), wanted, min(limit, _MOST)),
-    ).fetchall()
-    names = {repo.repo_id: repo.name for repo in chosen}
-    return [
-        {
-            "repo": names[row["id"] >> 32],
-            "sha": row["sha"].hex(),
-            "subject": row["subject"],
-            "date": row["author_time"],
-            "path": row["path"],
-            "status": row["status"],
-        }
-        for row in rows
-    ]
+        (*values, numbers, wanted, *[sieve.statuses] * 2, *after[:1] * 2, after[1], -after[2], few),
+    )
+    return (row for row in rows if sieve.keeps(row[1]))
+
+
+def _touch(row: Row, names: dict[int, str]) -> dict[str, Any]:
+    author_time, commit_id, _, sha, subject, path, status = row
+    return {
+        "repo": names[commit_id >> 32],
+        "sha": sha.hex(),
+        "subject": subject,
+        "date": author_time,
+        "path": path,
+        "status": status,
+    }
 
 
 def _source(store: HistoryStore, wanted: str) -> str:
@@ -70,21 +107,3 @@ def _source(store: HistoryStore, wanted: str) -> str:
     return (
         "commit_rows c INDEXED BY commit_author_time CROSS JOIN file_rows f ON f.commit_id = c.id"
     )
-
-
-def lower_bound(since: int | None) -> int:
-    """The earliest time that is wanted, as a number that the index can hold."""
-    return -_ALWAYS if since is None else max(-_ALWAYS, min(since, _ALWAYS))
-
-
-def chosen_repos(store: HistoryStore, names: Sequence[str] | None) -> list[Repo]:
-    """The repositories of these names, or all; a name that is not registered is an error."""
-    repos = store.repos()
-    if names is None:
-        return repos
-    known = {repo.name: repo for repo in repos}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        listed = ", ".join(known) or "none"
-        raise NotFound(f"Repo '{unknown[0]}' not found", f"Registered: {listed}.")
-    return [known[name] for name in dict.fromkeys(names)]

@@ -13,7 +13,7 @@ from clew.history.gitstream import DiffReader, read_commits
 from clew.history.ingest import index_commit
 from clew.history.model import IndexedCommit, first_id, last_id
 from clew.history.transfer import find_stored
-from clew.kit.errors import Invalid
+from clew.kit.errors import Invalid, Unavailable
 from clew.kit.git import run_git
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def _compare(report: _Report, store: HistoryStore, repo: Repo, expected: Indexed
     sha = expected.meta.sha
     try:
         stored = find_stored(store, repo.repo_id, sha)
-    except zstandard.ZstdError as error:
-        report.add("patch", sha, f"the stored patch cannot be read: {error}")
+    except Unavailable as error:
+        report.add("patch", sha, f"the stored patch cannot be read: {error.message}")
         return
     if stored is None:
         report.add("missing", sha, "left the index meanwhile")

@@ -26,7 +26,7 @@ _SAFE_CONFIG = (
     "-c",
     "protocol.ext.allow=never",
 )
-_INHERITED_LOCATION = (
+INHERITED_LOCATION = (
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -43,7 +43,7 @@ class GitError(Invalid):
 
 def git_environment() -> dict[str, str]:
     """The environment for every git process: no prompts, no locale, no inherited repository."""
-    environment = {k: v for k, v in os.environ.items() if k not in _INHERITED_LOCATION}
+    environment = {k: v for k, v in os.environ.items() if k not in INHERITED_LOCATION}
     environment |= {
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",

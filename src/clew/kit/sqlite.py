@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -32,8 +33,9 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, whatever is asked of it."""
     if not path.exists():
         raise Unavailable(f"No database at {path}")
+    mode = "mode=ro&immutable=1" if _is_frozen(path) else "mode=ro"
     connection = sqlite3.connect(
-        f"file:{_quoted(path)}?mode=ro",
+        f"file:{_quoted(path)}?{mode}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -50,10 +52,12 @@ def writing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # A full disk may have ended the transaction already, or have left it open in its COMMIT.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Path) -> None:
@@ -75,6 +79,12 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Pa
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _is_frozen(path: Path) -> bool:
+    """Whether it lies on a read-only disk, where SQLite could not make the files that WAL needs."""
+    is_read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    return is_read_only and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _quoted(path: Path) -> str:

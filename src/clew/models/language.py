@@ -1,0 +1,233 @@
+"""A language model that writes text: named by the user, loaded when used, bounded in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from clew.kit.errors import Invalid, Unavailable
+from clew.kit.shown import clipped, shown_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+    from pydantic_ai.models import Model
+
+    from clew.kit.call import Call
+
+    _Client = AsyncOpenAI | AsyncAnthropic
+
+MODEL, URL, SECONDS = "CLEW_MODEL", "CLEW_MODEL_URL", "CLEW_MODEL_SECONDS"
+INSTALL = "Install them: pip install 'clew[models]'"
+DEFAULT_SECONDS = 25.0
+LONGEST_SECONDS = 600.0
+_OLLAMA = "http://localhost:11434/v1"
+_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "ollama": "OLLAMA_API_KEY"}
+_NO_KEY = "none-needed"
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+_MOST_TOKENS = 8000
+
+
+class TooSlow(Unavailable):
+    """The model did not answer within the time it had."""
+
+
+class LanguageModel(Protocol):
+    """Something that answers a prompt with text."""
+
+    @property
+    def name(self) -> str:
+        """Which model it is, as documents record it."""
+
+    def write(self, instructions: str, prompt: str, *, until: float, call: Call) -> str:
+        """Its answer; `until` is the time of the monotonic clock when it must be there."""
+
+
+def load_language_model(environment: Mapping[str, str] | None = None) -> LanguageModel | None:
+    """The model that the environment names, or None; nothing is imported or asked yet."""
+    given = os.environ if environment is None else environment
+    named = given.get(MODEL, "").strip()
+    if not named:
+        return None
+    provider, _, model = named.partition(":")
+    if provider not in _KEYS or not model:
+        raise Invalid(
+            f"{MODEL} is not a model's name: {clipped(shown_text(named))}",
+            "Use openai:NAME (any OpenAI-compatible server, with CLEW_MODEL_URL), "
+            "anthropic:NAME or ollama:NAME.",
+        )
+    return ConfiguredModel(provider, model, given)
+
+
+def seconds_allowed(environment: Mapping[str, str] | None = None) -> float:
+    """How long the models of one call may take together."""
+    given = os.environ if environment is None else environment
+    text = given.get(SECONDS, "").strip()
+    if not text:
+        return DEFAULT_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise Invalid(
+            f"{SECONDS} is not a time: {clipped(shown_text(text))}",
+            f"Use a number of seconds up to {LONGEST_SECONDS:g}.",
+        )
+    return seconds
+
+
+class ConfiguredModel:
+    """A model of one of the known providers."""
+
+    def __init__(self, provider: str, model: str, environment: Mapping[str, str]) -> None:
+        self._provider = provider
+        self._model = model
+        self._url = environment.get(URL, "").strip()
+        if provider == "ollama" and not self._url:
+            self._url = environment.get("OLLAMA_BASE_URL", "").strip() or _OLLAMA
+        self._key = environment.get(_KEYS[provider], "").strip()
+        self._check()
+
+    @property
+    def name(self) -> str:
+        """Provider and model."""
+        return f"{self._provider}:{self._model}"
+
+    def _check(self) -> None:
+        if not self._url:
+            if not self._key:
+                variable = _KEYS[self._provider]
+                raise Invalid(f"{MODEL} is set, but {variable} is not", f"Set {variable}.")
+            return
+        address = urlsplit(self._url)
+        if address.scheme not in {"http", "https"} or not address.hostname or address.username:
+            raise Invalid(
+                f"{URL} is not a web address: {clipped(shown_text(self._url))}",
+                "Use something like http://localhost:8000/v1.",
+            )
+        if self._key and address.scheme == "http" and address.hostname not in _THIS_MACHINE:
+            raise Invalid(
+                f"A key is not sent to {address.hostname} by plain HTTP", f"Use https in {URL}."
+            )
+
+    def write(self, instructions: str, prompt: str, *, until: float, call: Call) -> str:
+        """Ask the model in a thread of its own, so that time and cancellation are kept."""
+        return _Asking(lambda: self._asked(instructions, prompt, until)).result(until, call)
+
+    async def _asked(self, instructions: str, prompt: str, until: float) -> str:
+        try:
+            from pydantic_ai.direct import model_request
+            from pydantic_ai.exceptions import AgentRunError, UserError
+            from pydantic_ai.messages import ModelRequest
+        except ImportError as error:
+            raise Unavailable("Language models need more packages", INSTALL) from error
+        left = max(until - time.monotonic(), 0.1)
+        model, client = self._loaded(left)
+        try:
+            async with asyncio.timeout(left), client:
+                answer = await model_request(
+                    model,
+                    [ModelRequest.user_text_prompt(prompt, instructions=instructions)],
+                    model_settings={"max_tokens": _MOST_TOKENS, "timeout": left},
+                )
+        except TimeoutError:
+            raise _too_slow(self.name) from None
+        except (AgentRunError, UserError) as error:
+            reason = clipped(shown_text(" ".join(str(error).split())), 300)
+            raise Unavailable(f"{self.name} failed: {reason}") from None
+        return answer.text or ""
+
+    def _loaded(self, seconds: float) -> tuple[Model, _Client]:
+        local = urlsplit(self._url).hostname in _THIS_MACHINE
+        # No redirects: they could carry the key elsewhere. No proxy on the way to this machine.
+        client: dict[str, Any] = {
+            "follow_redirects": False, "trust_env": not local, "timeout": seconds
+        }  # fmt: skip
+        if self._provider == "anthropic":
+            return _anthropic(self._model, self._url, self._key, client)
+        return _openai(self._model, self._url, self._key, client)
+
+
+def _openai(model: str, url: str, key: str, client: dict[str, Any]) -> tuple[Model, _Client]:
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    asked = AsyncOpenAI(
+        base_url=url or None,
+        api_key=key or _NO_KEY,
+        max_retries=1,
+        http_client=DefaultAsyncHttpxClient(**client),
+    )
+    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=asked)), asked
+
+
+def _anthropic(model: str, url: str, key: str, client: dict[str, Any]) -> tuple[Model, _Client]:
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    asked = AsyncAnthropic(
+        base_url=url or None,
+        api_key=key or _NO_KEY,
+        max_retries=1,
+        http_client=DefaultAsyncHttpxClient(**client),
+    )
+    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=asked)), asked
+
+
+class _Asking:
+    """One question on its way: a thread that imports, asks, and can be left behind."""
+
+    def __init__(self, question: Callable[[], Coroutine[Any, Any, str]]) -> None:
+        self._question = question
+        self._done = threading.Event()
+        self._answer = ""
+        self._failure: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[str] | None = None
+
+    def result(self, until: float, call: Call) -> str:
+        """The answer, a failure, or the end of time or patience, whichever is first."""
+        threading.Thread(target=self._run, daemon=True, name="language-model").start()
+        call.on_cancel(self._stop)
+        self._done.wait(max(until - time.monotonic(), 0.0) + 0.5)
+        call.check()
+        if not self._done.is_set():
+            self._stop()
+            raise _too_slow("The language model")
+        if self._failure is not None:
+            raise self._failure
+        return self._answer
+
+    def _run(self) -> None:
+        try:
+            self._answer = asyncio.run(self._awaited(self._question()))
+        except BaseException as error:  # noqa: BLE001 - raised again where the answer is awaited
+            self._failure = error
+        finally:
+            self._done.set()
+
+    async def _awaited(self, question: Coroutine[Any, Any, str]) -> str:
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.ensure_future(question)
+        return await self._task
+
+    def _stop(self) -> None:
+        loop, task = self._loop, self._task
+        if loop is not None and task is not None:
+            with suppress(RuntimeError):  # the loop has just ended by itself
+                loop.call_soon_threadsafe(task.cancel)
+        self._done.set()
+
+
+def _too_slow(name: str) -> TooSlow:
+    return TooSlow(f"{name} did not answer in time", f"Raise {SECONDS}, or choose a faster model.")
