@@ -41,6 +41,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_work_start",
         "Start working on a spec asynchronously (returns immediately)",
+        handler="clew.work.tools:work_start",
         title="Start work on a spec",
         effect=WRITES,
         open_world=True,
@@ -56,6 +57,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_work_list",
         "List running work processes",
+        handler="clew.work.tools:work_list",
         title="List running work",
         effect=READS,
         properties={
@@ -81,6 +83,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_pause",
         "Pause a running work process for a spec",
+        handler="clew.work.tools:pause",
         title="Pause work",
         effect=SETS,
         properties={"id": SPEC_ID},
@@ -90,6 +93,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_takeover",
         "Take over a running spec, stopping the agent and analyzing progress",
+        handler="clew.work.tools:takeover",
         title="Take over work",
         effect=ENDS,
         properties={
@@ -112,8 +116,27 @@ WORK_TOOLS = (
         ),
     ),
     _work_tool(
+        "chant_release",
+        "Hand back a spec that was taken over",
+        handler="clew.work.tools:release",
+        title="Hand work back",
+        effect=WRITES,
+        open_world=True,
+        original=False,
+        properties={
+            "id": SPEC_ID,
+            "then": {
+                **string("`continue` starts an agent, `finish` checks and completes"),
+                "enum": ["pause", "continue", "finish"],
+            },
+        },
+        required=("id",),
+        output=SPEC_CHANGED,
+    ),
+    _work_tool(
         "chant_watch_status",
         "Get watch status and active worktrees",
+        handler="clew.work.watch_tools:watch_status",
         title="Watch status",
         effect=READS,
         output=object_schema(
@@ -130,6 +153,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_watch_start",
         "Start watch in background if not running",
+        handler="clew.work.watch_tools:watch_start",
         title="Start the watch",
         effect=SETS,
         open_world=True,
@@ -138,6 +162,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_watch_stop",
         "Stop running watch process",
+        handler="clew.work.watch_tools:watch_stop",
         title="Stop the watch",
         effect=SETS,
         output=_WATCH_CHANGED,
@@ -145,6 +170,7 @@ WORK_TOOLS = (
     _work_tool(
         "chant_split",
         "Split a complex spec into smaller member specs using AI analysis",
+        handler="clew.work.watch_tools:split",
         title="Split a spec",
         effect=WRITES,
         open_world=True,

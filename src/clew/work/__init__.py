@@ -1,0 +1,1 @@
+"""Work: agents run specs in worktrees of their own, and nothing is lost."""

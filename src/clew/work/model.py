@@ -1,0 +1,314 @@
+"""What a run is: its phases, the legal moves between them, and the record of it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import Conflict, Invalid
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+    from clew.work.identity import ProcessIdentity
+
+_SPEC_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")
+
+
+KEEPER = {  # of commits that keep work or compare it; never of commits on a branch
+    "GIT_AUTHOR_NAME": "Clew",
+    "GIT_AUTHOR_EMAIL": "clew@localhost",
+    "GIT_COMMITTER_NAME": "Clew",
+    "GIT_COMMITTER_EMAIL": "clew@localhost",
+}
+
+
+class Phase(StrEnum):
+    """Where a run is; each step is recorded before the next one begins."""
+
+    PREPARED = "prepared"
+    WORKTREE = "worktree"
+    STARTED = "started"
+    AGENT_EXITED = "agent_exited"
+    CHECKED = "checked"
+    MERGED = "merged"
+    HELD = "held"
+    FINISHED = "finished"
+    PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Request(StrEnum):
+    """What somebody asked of a run's supervisor; it is in the journal before it is signalled."""
+
+    PAUSE = "pause"
+    HOLD = "hold"
+    CANCEL = "cancel"
+
+
+class FailureClass(StrEnum):
+    """Why a run failed, as far as exit codes and structured events tell."""
+
+    PROGRAM = "program"
+    WORKTREE = "worktree"
+    SETUP = "setup"
+    WALL_TIME = "wall_time"
+    IDLE = "idle"
+    COST = "cost"
+    RATE_LIMIT = "rate_limit"
+    AUTH = "auth"
+    NETWORK = "network"
+    CONTEXT = "context"
+    KILLED = "killed"
+    AGENT = "agent"
+    SUPERVISOR = "supervisor"
+    REBOOT = "reboot"
+    FINISHING = "finishing"
+    NO_WORK = "no_work"
+    UNCOMMITTED = "uncommitted"
+    CHECKS = "checks"
+    CRITERIA = "criteria"
+    OUTPUT = "output"
+
+
+# The agent did work, but it is not what was asked for: somebody has to look at it.
+ATTENTION = (
+    FailureClass.UNCOMMITTED,
+    FailureClass.CHECKS,
+    FailureClass.CRITERIA,
+    FailureClass.OUTPUT,
+)
+RUNNING = (Phase.PREPARED, Phase.WORKTREE, Phase.STARTED)
+FINISHING = (Phase.AGENT_EXITED, Phase.CHECKED, Phase.MERGED)
+OPEN = (*RUNNING, *FINISHING, Phase.HELD)  # a spec has at most one run in these
+ENDED = (Phase.FINISHED, Phase.PAUSED, Phase.INTERRUPTED, Phase.FAILED, Phase.CANCELLED)
+AT_REST = (Phase.HELD, *ENDED)  # nobody is at work
+_STOPS = frozenset({Phase.HELD, Phase.PAUSED, Phase.INTERRUPTED, Phase.FAILED, Phase.CANCELLED})
+_LATE = _STOPS | {Phase.FINISHED}
+
+LEGAL_MOVES: dict[Phase, frozenset[Phase]] = {
+    Phase.PREPARED: _STOPS | {Phase.WORKTREE},
+    Phase.WORKTREE: _STOPS | {Phase.STARTED},
+    Phase.STARTED: _STOPS | {Phase.AGENT_EXITED},
+    Phase.AGENT_EXITED: _LATE | {Phase.CHECKED, Phase.MERGED},
+    Phase.CHECKED: _LATE | {Phase.MERGED},
+    Phase.MERGED: frozenset({Phase.FINISHED, Phase.FAILED, Phase.INTERRUPTED}),
+    Phase.HELD: frozenset({Phase.PAUSED, Phase.CANCELLED, Phase.AGENT_EXITED}),
+    Phase.PAUSED: frozenset({Phase.HELD, Phase.CANCELLED}),
+    Phase.INTERRUPTED: frozenset({Phase.HELD, Phase.CANCELLED}),
+    Phase.FAILED: frozenset({Phase.HELD, Phase.CANCELLED}),
+    Phase.FINISHED: frozenset(),
+    Phase.CANCELLED: frozenset(),
+}
+REQUESTED_PHASE = {
+    Request.PAUSE: Phase.PAUSED,
+    Request.HOLD: Phase.HELD,
+    Request.CANCEL: Phase.CANCELLED,
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long, how silently and how expensively an agent may work; None is no limit."""
+
+    wall_seconds: float | None = 4 * 3600
+    idle_seconds: float | None = 30 * 60
+    cost_usd: float | None = None
+    stop_grace_seconds: float = 10
+
+
+@dataclass(frozen=True)
+class WorktreeSettings:
+    """How a spec's worktree is made; commands are argument lists, or a line for the shell."""
+
+    branch_prefix: str = "chant/"
+    base_ref: str = "HEAD"
+    sparse: tuple[str, ...] = ()
+    setup: tuple[str | tuple[str, ...], ...] = ()
+    teardown: tuple[str | tuple[str, ...], ...] = ()
+    command_seconds: float = 600
+
+
+@dataclass(frozen=True)
+class AgentChoice:
+    """Which agent works, and with what."""
+
+    name: str = "claude"
+    program: str | None = None
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    permission: str = "edit"
+    extra: tuple[str, ...] = ()
+    session: str | None = None
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """Everything that starting a run needs; the prompt is whole and ready to hand over."""
+
+    spec_id: str
+    prompt: str
+    prompt_name: str = "standard"
+    agent: AgentChoice = field(default_factory=AgentChoice)
+    worker: str = ""
+    worktree: WorktreeSettings = field(default_factory=WorktreeSettings)
+    limits: Limits = field(default_factory=Limits)
+    mode: str = "single"
+    finisher: str | None = None
+    continues: str | None = None
+    spec_file: Path | None = None
+    criteria: tuple[tuple[str, str | None], ...] = ()  # text and check, as they were at the start
+    check_seconds: float = 600
+    allow_no_commits: bool = False
+
+    def as_plan(self) -> JsonObject:
+        """What the run's supervisor must know, as the journal keeps it."""
+        return {
+            "prompt_name": self.prompt_name,
+            "agent": _plain(asdict(self.agent)),
+            "worker": self.worker,
+            "worktree": _plain(asdict(self.worktree)),
+            "limits": asdict(self.limits),
+            "finisher": self.finisher,
+            "continues": self.continues,
+            "spec_file": None if self.spec_file is None else str(self.spec_file),
+            "criteria": _plain(self.criteria),
+            "check_seconds": self.check_seconds,
+            "allow_no_commits": self.allow_no_commits,
+        }
+
+
+@dataclass(frozen=True)
+class Run:
+    """One attempt at one spec, as the journal has it."""
+
+    run_id: str
+    spec_id: str
+    attempt: int
+    phase: Phase
+    mode: str
+    agent: str
+    model: str | None
+    plan: JsonObject
+    owner: ProcessIdentity | None
+    agent_process: ProcessIdentity | None
+    process_id: str | None
+    base_commit: str | None
+    branch: str | None
+    worktree: str | None
+    snapshot: str | None
+    session_id: str | None
+    cost_usd: float | None
+    exit_code: int | None
+    failure_class: str | None
+    failure: str | None
+    result: str | None
+    retry_at: str | None
+    request: str | None
+    finisher: str | None
+    finishings: int
+    continues: str | None
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+    heartbeat_at: str | None
+    settled_at: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run still claims its spec."""
+        return self.phase in OPEN
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that were set at the start."""
+        return Limits(**self.plan["limits"])
+
+    @property
+    def choice(self) -> AgentChoice:
+        """The agent that was chosen at the start."""
+        return AgentChoice(**_frozen(self.plan["agent"]))
+
+    @property
+    def settings(self) -> WorktreeSettings:
+        """How the worktree was asked for at the start."""
+        return WorktreeSettings(**_frozen(self.plan["worktree"]))
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step in a run's history."""
+
+    at: str
+    run_id: str
+    before: str | None
+    after: str
+    note: str | None
+
+
+def check_move(before: Phase, after: Phase) -> None:
+    """Refuse a move that no run makes."""
+    if after not in LEGAL_MOVES[before]:
+        raise Conflict(
+            f"A run that is {before} cannot become {after}",
+            "Look at it again with `clew runs`; it may have gone on meanwhile.",
+        )
+
+
+def check_spec_id(spec_id: str) -> str:
+    """A spec id that is safe as the name of a file, a branch and a ref."""
+    if not _SPEC_ID.fullmatch(spec_id) or ".." in spec_id or spec_id.endswith((".", ".lock")):
+        raise Invalid(
+            f"Not a usable spec id: {spec_id[:100]!r}",
+            "Letters, digits, dots, dashes and underscores; the first one a letter or digit.",
+        )
+    return spec_id
+
+
+def check_run_id(run_id: str) -> str:
+    """A run id as `new_run_id` makes them."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise Invalid(f"Not a run id: {run_id[:100]!r}", "`clew runs` lists them.")
+    return run_id
+
+
+def new_run_id() -> str:
+    """A run id that sorts by time."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(4)}"
+
+
+def now_text() -> str:
+    """The time as RFC 3339 in UTC with milliseconds; texts sort as times do."""
+    return time_text(time.time())
+
+
+def time_text(moment: float) -> str:
+    """A moment as RFC 3339 in UTC with milliseconds."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+    return f"{whole}.{int(moment * 1000) % 1000:03d}Z"
+
+
+def second_text(text: str) -> str:
+    """The same time without the milliseconds, as the documented files have it."""
+    return text[:19] + "Z"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _frozen(item) for key, item in value.items()}
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,138 @@
+"""Where everything of a project's work lies."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import Invalid
+from clew.kit.files import write_atomic
+from clew.kit.git import GitError, run_git
+from clew.kit.project import clew_home
+from clew.work.model import check_run_id, check_spec_id
+
+if TYPE_CHECKING:
+    from clew.work.model import Run
+
+STATUS_FILE = ".chant-status.json"
+_EXCLUDED = (
+    STATUS_FILE,
+    "**/.chant/.store/",
+    "**/.chant/logs/",
+    "**/.chant/processes/",
+    "**/.chant/watch.pid",
+)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The files and directories of one project."""
+
+    root: Path
+
+    @property
+    def chant(self) -> Path:
+        """The project's `.chant`."""
+        return self.root / ".chant"
+
+    @property
+    def store(self) -> Path:
+        """What belongs to the program rather than to people."""
+        return self.chant / ".store"
+
+    @property
+    def journal(self) -> Path:
+        """The journal of runs."""
+        return self.store / "runs.sqlite3"
+
+    @property
+    def prompts(self) -> Path:
+        """The project's own prompts."""
+        return self.chant / "prompts"
+
+    @property
+    def processes(self) -> Path:
+        """Views of processes for other programs."""
+        return self.chant / "processes"
+
+    @property
+    def watch_pid(self) -> Path:
+        """The watch's pid, for other programs."""
+        return self.chant / "watch.pid"
+
+    def run_directory(self, run_id: str) -> Path:
+        """What one run has for itself: prompt, tool server configuration, lock."""
+        return self.store / "runs" / check_run_id(run_id)
+
+    def run_lock(self, run_id: str) -> Path:
+        """The lock that the run's supervisor holds for as long as it lives."""
+        return self.run_directory(run_id) / "lock"
+
+    def log(self, spec_id: str) -> Path:
+        """The spec's log for people."""
+        return self.chant / "logs" / f"{check_spec_id(spec_id)}.log"
+
+    def events(self, spec_id: str) -> Path:
+        """The spec's log for programs, one JSON object a line."""
+        return self.chant / "logs" / f"{check_spec_id(spec_id)}.events.jsonl"
+
+
+def places_of_run(run_directory: Path) -> tuple[Places, str]:
+    """The project that a run's directory belongs to, and the run's id."""
+    directory = run_directory.resolve()
+    places = Places(directory.parents[3]) if len(directory.parents) > 3 else None
+    if places is None or places.run_directory(directory.name) != directory:
+        raise Invalid(f"Not the directory of a run: {run_directory}")
+    return places, directory.name
+
+
+@lru_cache(maxsize=32)
+def git_common_directory(root: Path) -> Path:
+    """The git directory that all worktrees of a repository share."""
+    try:
+        out = run_git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=root)
+    except GitError:
+        raise Invalid(
+            f"Not a git repository: {root}",
+            "Work happens in git worktrees: run `git init` and commit first.",
+        ) from None
+    return Path(os.fsdecode(out.rstrip(b"\n")))
+
+
+def worktree_home(root: Path) -> Path:
+    """The directory of this project's worktrees, named by the project and its repository.
+
+    It is in Clew's home rather than below the project or its `.git`: test runners and bundlers
+    crawl the one, and several ignore every path that has `/.git/` in it.
+    """
+    common = git_common_directory(root).resolve()
+    digest = hashlib.sha256(os.fsencode(common)).hexdigest()[:10]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", root.resolve().name).strip(".-") or "project"
+    return clew_home().absolute() / "worktrees" / f"{name[:60]}-{digest}"
+
+
+def worktree_of(run: Run) -> Path | None:
+    """The run's worktree if it is there."""
+    if run.worktree is None:
+        return None
+    path = Path(run.worktree)
+    return path if (path / ".git").is_file() else None
+
+
+def keep_out_of_git(root: Path) -> None:
+    """Make git pass by what runs write, so that no agent's `git add -A` takes it along."""
+    file = git_common_directory(root) / "info" / "exclude"
+    try:
+        present = file.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        present = ""
+    missing = [line for line in _EXCLUDED if line not in present.splitlines()]
+    if missing:
+        gap = "" if not present or present.endswith("\n") else "\n"
+        text = present + gap + "\n".join(("# Clew's run state", *missing)) + "\n"
+        write_atomic(file, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,211 @@
+"""A child process in its own group, its output drained while it runs, stopped when asked to."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
+
+    OnLine = Callable[[str, str], None]
+
+_CHUNK = 1 << 16
+_LONGEST_LINE = 8 * 1024 * 1024
+_TICK_SECONDS = 0.25
+_DRAIN_SECONDS = 1.0  # for output that something else still holds open after the child's end
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Signals:
+    """The signals of this process, noted and able to wake a waiting loop."""
+
+    def __init__(self) -> None:
+        self.stop_asked = False
+        self._near, self._far = socket.socketpair()
+        self._near.setblocking(False)
+        self._far.setblocking(False)
+
+    def fileno(self) -> int:
+        """What a selector waits for."""
+        return self._near.fileno()
+
+    def clear(self) -> None:
+        """Take the wake-ups off."""
+        with suppress(BlockingIOError):
+            while self._near.recv(4096):
+                pass
+
+    @contextmanager
+    def noted(self) -> Iterator[Signals]:
+        """Note signals for the length of a block."""
+        numbers = (*_STOPPING, signal.SIGCHLD)
+        before = {number: signal.signal(number, self._note) for number in numbers}
+        woken = signal.set_wakeup_fd(self._far.fileno(), warn_on_full_buffer=False)
+        try:
+            yield self
+        finally:
+            signal.set_wakeup_fd(woken)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._near.close()
+            self._far.close()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.stop_asked = self.stop_asked or number in _STOPPING
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a child ended: by itself, or stopped for a reason."""
+
+    exit_code: int
+    reason: object | None
+
+
+def start_child(
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], stdin: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session and group of its own; the given file is its input."""
+    with open(stdin or os.devnull, "rb") as source:
+        return subprocess.Popen(
+            list(command),
+            cwd=cwd,
+            env=dict(environment),
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+
+def drain(
+    child: subprocess.Popen[bytes],
+    *,
+    signals: Signals,
+    on_line: OnLine,
+    check: Callable[[], object | None],
+    grace_seconds: float,
+) -> Ending:
+    """Read everything the child prints until it ends; `check` may name a reason to stop it.
+
+    Both streams are read as they come, so no amount of output on either can block the child.
+    """
+    with selectors.DefaultSelector() as selector:
+        lines = [_Lines(child.stdout, "stdout", on_line), _Lines(child.stderr, "stderr", on_line)]
+        for stream in lines:
+            selector.register(stream, selectors.EVENT_READ)
+        selector.register(signals, selectors.EVENT_READ)
+        ending = _Stopping(child, grace_seconds)
+        while not ending.is_over(any(stream.is_open for stream in lines)):
+            for key, _ in selector.select(_TICK_SECONDS):
+                if isinstance(key.fileobj, _Lines):
+                    if not key.fileobj.read():
+                        selector.unregister(key.fileobj)
+                else:
+                    signals.clear()
+            ending.look(check)
+    for stream in lines:
+        stream.finish()
+    return Ending(end_child(child), ending.reason)
+
+
+def end_child(child: subprocess.Popen[bytes]) -> int:
+    """End by force what is left of a child and its group; the child's exit code."""
+    _signal_group(child, signal.SIGKILL)  # before the pid is given free by waiting
+    return child.wait()
+
+
+class _Stopping:
+    """When a child ended, and how far stopping it has gone."""
+
+    def __init__(self, child: subprocess.Popen[bytes], grace_seconds: float) -> None:
+        self._child = child
+        self._grace = grace_seconds
+        self._kill_at: float | None = None
+        self._ended_at: float | None = None
+        self.reason: object | None = None
+
+    def look(self, check: Callable[[], object | None]) -> None:
+        """See whether the child ended; if not, whether it must."""
+        if self._ended_at is None and _has_ended(self._child):
+            self._ended_at = time.monotonic()
+        if self._ended_at is not None:
+            return
+        if self.reason is None:
+            self.reason = check()
+            if self.reason is not None:
+                _signal_group(self._child, signal.SIGTERM)
+                self._kill_at = time.monotonic() + self._grace
+        elif self._kill_at is not None and time.monotonic() >= self._kill_at:
+            _signal_group(self._child, signal.SIGKILL)
+
+    def is_over(self, is_open: bool) -> bool:  # noqa: FBT001
+        """Whether there is nothing more to wait for."""
+        if self._ended_at is None:
+            return False
+        return not is_open or time.monotonic() - self._ended_at > _DRAIN_SECONDS
+
+
+class _Lines:
+    """One stream, cut into lines."""
+
+    def __init__(self, stream: IO[bytes] | None, name: str, on_line: OnLine) -> None:
+        assert stream is not None
+        self._stream = stream
+        self._name = name
+        self._on_line = on_line
+        self._rest = b""
+        self.is_open = True
+        os.set_blocking(stream.fileno(), False)
+
+    def fileno(self) -> int:
+        """What a selector waits for."""
+        return self._stream.fileno()
+
+    def read(self) -> bool:
+        """Take what is there; False at the end of the stream."""
+        try:
+            chunk = os.read(self._stream.fileno(), _CHUNK)
+        except BlockingIOError:
+            return True
+        self.is_open = bool(chunk)
+        *whole, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE:
+            whole, self._rest = [*whole, self._rest], b""
+        for line in whole:
+            self._give(line)
+        return self.is_open
+
+    def finish(self) -> None:
+        """Give what had no line end, and close."""
+        if self._rest:
+            self._give(self._rest)
+        self._stream.close()
+
+    def _give(self, line: bytes) -> None:
+        self._on_line(self._name, line.removesuffix(b"\r").decode("utf-8", "replace"))
+
+
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether the child ended; its pid stays taken where possible, and so does its group's."""
+    if not hasattr(os, "waitid"):
+        return child.poll() is not None
+    try:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)

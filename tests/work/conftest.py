@@ -1,0 +1,101 @@
+"""A project with a repository, and agents that do what a test tells them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clew.work.identity import processes_of_run
+from clew.work.journal import open_journal
+from clew.work.launch import start_run
+from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
+from clew.work.places import Places
+from tests.support.repos import Repository
+
+SCRIPT = Path(__file__).with_name("scripted.py")
+
+
+def eventually(condition, seconds=20):
+    """What the condition gives once it gives something; fails when it never does."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+
+
+class Project:
+    """A project under test."""
+
+    def __init__(self, path):
+        self.repo = Repository(path)
+        self.repo.commit("first", {"README.md": "hello\n", ".gitignore": "ignored/\n.env\n"})
+        self.root = self.repo.path
+        self.places = Places(self.root)
+
+    def request(self, *steps, spec_id="001", limits=None, worktree=None, **settings):
+        """A run of the scripted agent."""
+        command = (sys.executable, str(SCRIPT), *steps)
+        return RunRequest(
+            spec_id,
+            settings.pop("prompt", "Do it.\n"),
+            agent=AgentChoice("command", command=command),
+            limits=limits or Limits(stop_grace_seconds=2),
+            worktree=worktree or WorktreeSettings(),
+            **settings,
+        )
+
+    def start(self, *steps, **settings):
+        """Start a run."""
+        return start_run(self.places, self.request(*steps, **settings), seconds=20).run
+
+    def run(self, run_id):
+        """The run as it is now."""
+        with open_journal(self.places) as journal:
+            return journal.get(run_id)
+
+    def history(self, run_id):
+        """The phases a run went through."""
+        with open_journal(self.places) as journal:
+            return [move.after for move in journal.history(run_id)]
+
+    def ended(self, run, seconds=30):
+        """The run once its supervisor is done with it."""
+
+        def look():
+            now = self.run(run.run_id)
+            return now if not now.is_open or now.phase == "held" else None
+
+        return eventually(look, seconds)
+
+    def log(self, spec_id="001"):
+        """The spec's log."""
+        return self.places.log(spec_id).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project; whatever it still runs at the end is ended."""
+    made = Project(tmp_path / "house")
+    yield made
+    if made.places.journal.exists():
+        with open_journal(made.places) as journal:
+            runs = journal.runs()
+        for run in runs:
+            for process in [*processes_of_run(run.run_id), run.owner]:
+                if process is not None and process.pid != os.getpid():
+                    kill(process)
+
+
+def kill(process):
+    """kill -9 exactly this process."""
+    from clew.work.identity import send_signal
+
+    send_signal(process, signal.SIGKILL)

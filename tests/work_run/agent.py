@@ -1,0 +1,175 @@
+"""An agent for tests: what it does is written in its spec, one step a line below `## Steps`.
+
+It reads its prompt, works in its worktree, and reaches the project through the tool server that
+the run configured for it.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SPEC = os.environ["CHANT_SPEC_ID"]
+HERE = Path(__file__).resolve().parent
+
+
+class Tools:
+    """The tool server of this run, as its configuration names it."""
+
+    def __init__(self):
+        config = json.loads(Path(os.environ["CLEW_MCP_CONFIG"]).read_text())
+        server = config["mcpServers"]["chant"]
+        self.process = subprocess.Popen(
+            [server["command"], *server["args"]],
+            env={**os.environ, **server["env"]},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.number = 0
+
+    def call(self, name, **arguments):
+        """The text of a tool's answer."""
+        self.number += 1
+        params = {"name": name, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params}
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert not answer["result"].get("isError"), answer
+        return answer["result"]["content"][0]["text"]
+
+
+def git(*words):
+    subprocess.run(["git", *words], check=True, capture_output=True)
+
+
+def edit(name, text="made by an agent"):
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    with Path(name).open("a") as file:
+        file.write(f"{text}\n")
+
+
+def commit(*names):
+    git("add", "--", *names) if names else git("add", "-A")
+    git("commit", "-q", "-m", f"chant({SPEC}): work")
+
+
+def tick(count="all"):
+    """Tick boxes of the project's real spec through the tool server."""
+    tools = Tools()
+    total = json.loads(tools.call("chant_verify", id=SPEC))["criteria"]["total"]
+    for number in range(1, (total if count == "all" else int(count)) + 1):
+        tools.call("chant_check", id=SPEC, number=number, evidence="seen by the agent")
+
+
+def tick_copy():
+    """Tick the boxes in the worktree's own copy of the spec."""
+    path = Path(".chant/specs") / f"{SPEC}.md"
+    path.write_text(path.read_text().replace("- [ ]", "- [x]"))
+
+
+def claim_done():
+    Tools().call("chant_edit", id=SPEC, status="completed")
+
+
+def drop_criteria():
+    tools = Tools()
+    body = json.loads(tools.call("chant_spec_get", id=SPEC))["body"]
+    kept = [line for line in body.splitlines() if not line.startswith("- [ ]")]
+    tools.call("chant_edit", id=SPEC, body="\n".join(kept))
+
+
+def say(*words):
+    print(" ".join(words), flush=True)
+
+
+def complain(*words):
+    print(" ".join(words), file=sys.stderr, flush=True)
+
+
+def flood(lines="20000"):
+    for number in range(int(lines)):
+        print(f"{number} {'x' * 100}", file=sys.stderr)
+
+
+def session(name):
+    line = {"type": "system", "subtype": "init", "session_id": name, "model": "test"}
+    print(json.dumps(line), flush=True)
+
+
+def tool(name, command, ok="ok", output="done"):
+    use = {"type": "tool_use", "name": name, "input": {"command": command.replace("_", " ")}}
+    done = {"type": "tool_result", "content": output, "is_error": ok != "ok"}
+    print(json.dumps({"type": "assistant", "message": {"content": [use]}}))
+    print(json.dumps({"type": "user", "message": {"content": [done]}}), flush=True)
+
+
+def cost(dollars):
+    line = {"type": "result", "is_error": False, "result": "", "total_cost_usd": float(dollars)}
+    print(json.dumps(line), flush=True)
+
+
+def hang():
+    time.sleep(600)
+
+
+def sleep(seconds):
+    time.sleep(float(seconds))
+
+
+def wait_for(name):
+    """Wait until the test lets it go on."""
+    path = Path(os.environ["CLEW_PROJECT"]) / name
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def mark(name):
+    """Tell the test how far it is."""
+    path = Path(os.environ["CLEW_PROJECT"]) / name
+    path.write_text(f"{time.time()}\n")
+
+
+def note_span(name):
+    """Tell from when to when this spec was worked on."""
+    with (Path(os.environ["CLEW_PROJECT"]) / name).open("a") as file:
+        file.write(f"{SPEC} {time.time()}\n")
+
+
+def once(name, *words):
+    """Do a step only in the first attempt."""
+    path = Path(os.environ["CLEW_PROJECT"]) / name
+    if not path.exists():
+        path.write_text("")
+        step(*words)
+
+
+def keep_prompt(name="prompt.txt"):
+    path = Path(os.environ["CLEW_PROJECT"]) / name
+    path.write_text(PROMPT)
+
+
+def leave(code="1"):
+    sys.exit(int(code))
+
+
+def end_parent():
+    os.kill(os.getppid(), signal.SIGKILL)
+
+
+def step(name, *words):
+    globals()[name.replace("-", "_")](*words)
+
+
+if __name__ == "__main__":
+    PROMPT = sys.stdin.read()
+    written = Path(os.environ["CHANT_SPEC_FILE"]).read_text()
+    steps = re.search(r"^## Steps\n+```\n(.*?)^```", written, re.MULTILINE | re.DOTALL)
+    for line in steps.group(1).splitlines() if steps else ():
+        if line.strip():
+            step(*line.split())
