@@ -1,0 +1,82 @@
+"""All checks: the same document gives the same findings, each with a rule, a place and a fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clew.advisors.checks_adr import check_directory, check_record
+from clew.advisors.checks_architecture import check_architecture
+from clew.advisors.checks_story import check_stories
+from clew.advisors.checks_structure import check_raw, check_structure
+from clew.advisors.checks_vision import check_vision
+from clew.advisors.document import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from clew.advisors.model import Document, Finding, Kind, Question
+
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def check(
+    document: Document, *, context: Sequence[Document] = (), path: Path | None = None
+) -> list[Finding]:
+    """What is to be said about a document; errors first. With its path, links to files count."""
+    found = [*check_structure(document, context, path)]
+    if document.kind == "vision":
+        found += check_vision(document)
+    elif document.kind == "architecture":
+        found += check_architecture(document, context)
+    else:
+        found += check_record(document, context)
+    return in_order(found)
+
+
+def check_text(
+    text: str, kind: Kind, *, context: Sequence[Document] = (), path: Path | None = None
+) -> list[Finding]:
+    """The same for a text, with what can be seen only before it is read."""
+    return in_order([*check_raw(text, kind), *check(parse(text, kind), context=context, path=path)])
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by severity, otherwise as they were found."""
+    return sorted(findings, key=lambda one: _ORDER[one.severity])
+
+
+def ready(findings: Iterable[Finding], questions: Iterable[Question] = ()) -> bool:
+    """Whether work can start: no error, and no question that must be answered first."""
+    no_error = all(one.severity != "error" for one in findings)
+    return no_error and not any(one.blocking for one in questions)
+
+
+def section_table(document: Document, findings: Iterable[Finding]) -> list[dict[str, object]]:
+    """How each section stands: its errors, warnings and remarks."""
+    counts = {
+        section.key: {"error": 0, "warning": 0, "info": 0}
+        for section in document.sections
+        if section.heading
+    }
+    section_of = {item.id: one.key for one in document.sections for item in one.items if item.id}
+    for one in findings:
+        parts = one.location.split(":")
+        named = next((p for p in parts[1:] if p in counts), "") or section_of.get(parts[-1], "")
+        if named:
+            counts[named][one.severity] += 1
+    return [
+        {"section": key, "errors": c["error"], "warnings": c["warning"], "infos": c["info"]}
+        for key, c in counts.items()
+    ]
+
+
+__all__ = [
+    "check",
+    "check_directory",
+    "check_stories",
+    "check_text",
+    "in_order",
+    "ready",
+    "section_table",
+]

@@ -1,0 +1,306 @@
+"""The advisors on the command line: `clew advise …`, and the same as `clariad …`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.frame import LazyGroup, command
+from clew.cli.tables import ADVISE_COMMANDS, CONVERSATION_COMMANDS
+from clew.kit.call import Call
+from clew.kit.errors import Invalid, Unavailable, UsageError
+from clew.kit.outcome import Outcome, Table
+from clew.kit.shown import os_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.advisors.model import Finding
+
+advise = LazyGroup(
+    name="advise",
+    entries=ADVISE_COMMANDS,
+    help="Documents: vision, architecture and decisions, and the specs that follow from them.",
+    no_args_is_help=True,
+)
+conversations = LazyGroup(
+    name="conversations",
+    entries=CONVERSATION_COMMANDS,
+    help="What was said to the advisors, and what they made of it.",
+    no_args_is_help=True,
+)
+_LARGEST_INPUT = 1_000_000
+
+
+def on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """The option that names the project."""
+    option = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
+    return option(function)
+
+
+def _turn_options(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    options = (
+        click.option("--file", "files", multiple=True, metavar="FILE", help="Read text from here; - is standard input."),
+        click.option("--conversation", "conversation_id", default="", metavar="ID", help="Go on with this conversation."),
+        click.option("--answer", "answers", multiple=True, metavar="Q-1=TEXT", help="Answer a question."),
+        click.option("--section", "sections", multiple=True, metavar="KEY=FILE", help="Put this text in a section."),
+        click.option("--no-save", is_flag=True, help="Keep it in the conversation only."),
+        click.option("--no-model", is_flag=True, help="Do not ask a language model."),
+        on_project,
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command()
+@click.argument("description", nargs=-1)
+@_turn_options
+def vision(description: tuple[str, ...], **options: Any) -> Outcome:
+    """Write or refine the Vision & Scope document from a DESCRIPTION."""
+    text = _text(description, options)
+    if not text and not options["answers"] and not options["sections"]:
+        raise UsageError("What is the project?", 'For example: clew advise vision "A booking app"')
+    return _turn("vision_agent", "vision", text, "", options)
+
+
+@command()
+@click.argument("name")
+@click.argument("requirements", nargs=-1)
+@_turn_options
+def architecture(name: str, requirements: tuple[str, ...], **options: Any) -> Outcome:
+    """Write or refine the architecture of NAME, and its decision records."""
+    text = _text(requirements, options)
+    return _turn("architecture_agent", "architecture", text, name, options)
+
+
+def _turn(tool: str, kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
+    from clew.advisors.conversation import Asked, take_turn
+    from clew.advisors.results import footer, said_data, said_text
+
+    asked = Asked(
+        tool=tool,
+        kind=kind,
+        text=text,
+        name=name,
+        conversation_id=options["conversation_id"],
+        answers=dict(_pair(one, "--answer") for one in options["answers"]),
+        sections={key: _read(file) for key, file in map(_section, options["sections"])},
+        project=options["project"],
+        save=not options["no_save"],
+        use_model=not options["no_model"],
+    )
+    said = take_turn(asked, Call())
+    shown = footer(said) if said.main.path else said_text(said).rstrip()
+    return Outcome(said_data(said, tool), (shown,))
+
+
+def _section(text: str) -> tuple[str, str]:
+    return _pair(text, "--section")
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"{option} takes NAME=VALUE, not {text!r}")
+    return name.strip(), value
+
+
+def _text(words: tuple[str, ...], options: dict[str, Any]) -> str:
+    parts = [" ".join(words), *(_read(name) for name in options["files"])]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _read(name: str) -> str:
+    try:
+        if name == "-":
+            raw = sys.stdin.buffer.read(_LARGEST_INPUT + 1)
+        else:
+            with Path(name).open("rb") as stream:
+                raw = stream.read(_LARGEST_INPUT + 1)
+    except OSError as error:
+        raise Unavailable(f"Cannot read the text: {os_reason(error)}") from error
+    if len(raw) > _LARGEST_INPUT:
+        raise Invalid(f"{name} is larger than 1 MB", "Send the most important part.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Invalid(f"{name} is not UTF-8 text", "Save it as UTF-8.") from None
+
+
+@command()
+@click.option("--conversation", "conversation_id", default="", metavar="ID", help="Whose documents, if not saved.")  # fmt: skip
+@click.option("--later", is_flag=True, help="Also features of later releases.")
+@on_project
+def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome:
+    """Turn the vision's features into specs; a second time only what changed."""
+    from clew.advisors.refine import refine as make_specs
+    from clew.advisors.results import refined_text
+    from clew.advisors.sources import sources_of
+    from clew.specs.store import open_store
+
+    store = open_store(project=project)
+    sources = sources_of(store.project, conversation_id)
+    done = make_specs(store, sources, later=later, actor="cli")
+    rows = tuple((one.spec_id, one.action, one.feature, one.title, one.note) for one in done)
+    shown = Table(("spec", "", "feature", "title", "note"), rows) if rows else refined_text(done)
+    return Outcome({"specs": [one.as_json() for one in done]}, (shown,))
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--range", "asked", metavar="COMMITS", help="For example main..branch.")
+@click.option("--no-model", is_flag=True, help="Do not ask a language model.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if changes are needed.")
+@on_project
+def review(
+    spec_id: str, asked: str | None, *, no_model: bool, exit_code: bool, project: str | None
+) -> Outcome:
+    """Check a spec's changes against its acceptance criteria."""
+    from clew.advisors.results import review_data
+    from clew.advisors.review import review as look
+    from clew.specs.store import open_store
+
+    store = open_store(project=project)
+    found = look(store.project, store.load(spec_id), asked, Call(), use_model=not no_model)
+    failed = exit_code and found.verdict == "changes needed"
+    data = review_data(found)
+    return Outcome(data, (data["output"].rstrip(),), exit_code=1 if failed else 0)
+
+
+@command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--strict", is_flag=True, help="Warnings count like errors.")
+@on_project
+def check(files: tuple[str, ...], *, strict: bool, project: str | None) -> Outcome:
+    """Check vision, architecture and decisions; exit code 1 if there are errors."""
+    from clew.advisors.checking import check_files, check_project
+    from clew.advisors.saving import project_of
+
+    root = project_of({}, project)
+    report = check_files(root, files) if files else check_project(root)
+    rows = tuple(_finding_row(one.path, finding) for one in report for finding in one.findings)
+    counts = {
+        severity: sum(f.severity == severity for one in report for f in one.findings)
+        for severity in ("error", "warning", "info")
+    }
+    failed = counts["error"] or (strict and counts["warning"])
+    parts: list[str | Table] = [Table(("", "rule", "where", "found", "fix"), rows)] if rows else []
+    numbers = f"{counts['error']} errors, {counts['warning']} warnings, {counts['info']} notes"
+    parts.append(f"{len(report)} documents: {numbers}")
+    data = {"documents": [one.as_json() for one in report], **counts}
+    return Outcome(data, tuple(parts), exit_code=1 if failed else 0)
+
+
+def _finding_row(path: str, finding: Finding) -> tuple[str, ...]:
+    place = f"{path}: {finding.location}" if path != finding.location else path
+    return (finding.severity, finding.rule, place, finding.message, finding.fix)
+
+
+@command()
+@on_project
+def trace(project: str | None) -> Outcome:
+    """Show objective, feature, component, decision and spec side by side."""
+    from clew.advisors.checking import traced
+    from clew.advisors.saving import project_of
+
+    found = [row.as_json() for row in traced(project_of({}, project))]
+    columns = ("objective", "feature", "text", "components", "decisions", "specs")
+    rows = tuple(tuple(_cell(row[name]) for name in columns) for row in found)
+    shown: str | Table = Table(columns, rows) if rows else "There is no vision with features yet."
+    return Outcome({"rows": found}, (shown,))
+
+
+def _cell(value: object) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value or "")
+
+
+@command(name="list")
+@click.option("--limit", type=int, default=50, show_default=True, help="At most so many.")
+def list_conversations(limit: int) -> Outcome:
+    """List conversations, the last one used first."""
+    from clew.advisors.store import opened_store
+
+    with opened_store() as store:
+        found = store.list(limit)
+    names = ("id", "title", "version", "documents", "updated", "project")
+    rows = tuple(tuple(str(one[name]) for name in names) for one in found)
+    shown: str | Table = Table(names, rows) if rows else "No conversations yet."
+    return Outcome({"conversations": found}, (shown,))
+
+
+@command()
+@click.argument("conversation_id", metavar="ID")
+@click.option(
+    "--document", metavar="NAME", help="Print this document: vision, architecture, adr/..."
+)
+@click.option("--version", "number", type=int, help="With --document: an older version.")
+def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
+    """Show what happened in a conversation, or one of its documents."""
+    from clew.advisors.store import opened_store
+    from clew.advisors.tools import shown as summary
+
+    with opened_store() as store:
+        exported = store.export(conversation_id)
+    if document:
+        return _document(exported, document, number)
+    data = summary(exported)
+    turns = tuple(
+        (str(one["version"]), one["at"], one["tool"], one["summary"]) for one in data["turns"]
+    )
+    documents = tuple(
+        (one["name"], str(one["version"]), one["title"], one["path"]) for one in data["documents"]
+    )
+    return Outcome(
+        data,
+        (
+            f"{data['id']}: {data['title']}",
+            Table(("version", "at", "tool", "what"), turns),
+            Table(("document", "version", "title", "file"), documents),
+        ),
+    )
+
+
+def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcome:
+    from clew.kit.errors import NotFound
+
+    found = [
+        one
+        for one in exported["documents"]
+        if one["name"] == name and (number is None or one["version"] == number)
+    ]
+    if not found:
+        there = ", ".join(f"{one['name']} {one['version']}" for one in exported["documents"])
+        raise NotFound(f"No such document or version: {name}", f"There are: {there}.")
+    return Outcome(found[-1], (found[-1]["text"].rstrip(),))
+
+
+@command()
+@click.argument("conversation_id", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead.")
+def export(conversation_id: str, output: str | None) -> Outcome:
+    """Print everything that is kept of a conversation, as JSON."""
+    from clew.advisors.store import opened_store
+    from clew.kit.files import write_atomic
+    from clew.kit.jsontext import pretty
+
+    with opened_store() as store:
+        exported = store.export(conversation_id)
+    if output:
+        write_atomic(Path(output), pretty(exported) + "\n")
+        return Outcome({"file": output}, (f"Written to {output}",))
+    return Outcome(exported, (pretty(exported),))
+
+
+@command()
+@click.argument("conversation_id", metavar="ID")
+def delete(conversation_id: str) -> Outcome:
+    """Forget a conversation; documents in projects stay."""
+    from clew.advisors.store import opened_store
+
+    with opened_store() as store:
+        store.delete(conversation_id)
+    return Outcome({"deleted": conversation_id}, (f"Deleted conversation {conversation_id}",))

@@ -1,0 +1,216 @@
+"""Every rule: it speaks where it should, says where and what to do, and is silent otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.advisors.adr import read_directory
+from clew.advisors.builder import build_architecture, build_vision
+from clew.advisors.checks import check, check_directory, check_text, ready, section_table
+from clew.advisors.document import parse, render
+from clew.advisors.facts import from_text
+from clew.advisors.model import Document, Finding, Question, Section
+from clew.advisors.questions import answered, numbered, open_for
+from tests.advisors.test_adr import MADR, NYGARD
+
+GOOD = (
+    "Mealy is a web app for cooks. Today cooks plan by hand. Cooks can plan meals with Stripe. "
+    "Cut waste from 10 % to 5 % by 2027-01-31. There is a risk of fire. We will not sell food. "
+    "It must be written in Python with PostgreSQL. Pages must load within 2 seconds."
+)
+METADATA = {"status": "draft", "updated": "2026-01-02", "version": "1"}
+
+
+def complete(kind):
+    facts = numbered(from_text(GOOD), "vision")
+    for one_kind in ("vision", kind):
+        for _ in range(4):
+            found = open_for(facts, one_kind)
+            facts = numbered(answered(facts, {one.id: "yes" for one in found}), one_kind)
+    vision = build_vision(facts, title="Mealy", metadata=METADATA)
+    if kind == "vision":
+        return vision, ()
+    document, records = build_architecture(facts, title="Mealy", vision=vision, metadata=METADATA)
+    return document, (vision, *records)
+
+
+@pytest.fixture(scope="module")
+def good():
+    return {kind: complete(kind) for kind in ("vision", "architecture")}
+
+
+def rules(document, context=()):
+    return {one.rule for one in check(document, context=context)}
+
+
+def changed(good, kind, old, new, count=1):
+    document, context = good[kind]
+    text = render(document)
+    assert old in text, old
+    return parse(text.replace(old, new, count), kind), context
+
+
+def test_a_complete_document_is_ready(good):
+    for document, context in good.values():
+        found = check(document, context=context)
+        assert ready(found), found
+        assert {one.rule for one in found if one.severity == "warning"} <= {"A5"}, found
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "old", "new"),
+    [
+        ("S1", "vision", "### Constraints", "### Something else"),
+        ("S2", "vision", "Mealy is a web app for cooks.", "TBD"),
+        ("S2", "vision", "### Background\n\nMealy is a web app for cooks. _(text:1)_", "### Background"),
+        ("S3", "vision", "# Vision & Scope: Mealy\n", "\n"),
+        ("S3", "vision", "## Business context", "# Business context"),
+        ("S3", "vision", "### Background", "### Exclusions"),
+        ("S4", "vision", "updated: 2026-01-02", "updated: yesterday"),
+        ("S4", "vision", "version: 1", "version: one"),
+        ("S4", "vision", "status: draft\n", ""),
+        ("S5", "vision", "Mealy is a web app", "Mealy [is](#nowhere) a web app"),
+        ("S6", "vision", "**CO-2**", "**CO-1**"),
+        ("S6", "vision", "**CO-2**", "**RI-9**"),
+        ("S7", "vision", "| BO-1 | from 10 %", "| BO-9 | from 10 %"),
+        ("S8", "architecture", "flowchart TB", "flowchrt TB"),
+        ("S8", "architecture", "| CP2\n", "| CP7\n"),
+        ("V1", "vision", "Cut waste from 10 % to 5 % by 2027-01-31.", "Cut waste."),
+        ("V2", "vision", "| BO-1 | from 10 % to 5 % |", "| BO-1 | |"),
+        ("V3", "vision", "| BO-1 | from 10 %", "| | from 10 %"),
+        ("V4", "vision", "- **EX-1** We will not sell food", "- **EX-1** Cooks can plan meals with Stripe"),
+        ("V5", "vision", "| primary user |", "| someone |"),
+        ("V6", "vision", "| medium | medium |", "| medium | |"),
+        ("V8", "vision", "plan meals with Stripe | 1 |", "plan meals with Stripe | |"),
+        ("V9", "vision", "- **For:** Cooks", "- nobody"),
+        ("V11", "vision", "We will not sell food", "We will not sell food\n- **CO-9** It is scalable"),
+        ("V12", "vision", "Today cooks plan by hand.", "Today cooks have no PostgreSQL."),
+        ("V14", "vision", "Pages must load within 2 seconds.", "Pages must load within 2 seconds.\n- **CO-9** Pages must load within 9 seconds."),
+        ("A1", "architecture", "| FE-1 |", "| |"),
+        ("A2", "architecture", "shows pages to people and takes their input |", "|"),
+        ("A3", "architecture", "proposed: measure it in every build; one query per page; nothing slow while somebody waits", ""),
+        ("A4", "architecture", "CO-1 asks for it |", "|"),
+        ("A5", "architecture", "| HTTPS | JSON |", "| HTTPS | |"),
+        ("A6", "architecture", "| all, written by CP-1 | |", "| all | CP-1 |"),
+        ("A7", "architecture", "        CP2[", "        CP9["),
+        ("A8", "architecture", "CO-1 asks for it", "We like it"),
+        ("A9", "architecture", "secrets come from", "it comes from"),
+        ("A9", "architecture", "**Trust boundary.** Input that nobody has checked", "Input"),
+        ("A10", "architecture", "| medium | medium |", "| medium | |"),
+        ("A11", "architecture", "**CO-2** Pages must load within 2 seconds.", "**CO-2** Pages must load within 2 seconds.\n- **CO-9** Pages must load within 9 seconds."),
+    ],
+)  # fmt: skip
+def test_rules_on_a_changed_document(good, rule, kind, old, new):
+    if old == "| all, written by CP-1 | |":
+        old = "| all, written by CP-1 |  |"
+    before = [one for one in check(*_pair(good[kind])) if one.rule == rule]
+    document, context = changed(good, kind, old, new, count=9 if rule in {"A4", "A8", "A9"} else 1)
+    after = [one for one in check(document, context=context) if one.rule == rule]
+    assert len(after) > len(before), (rule, after)
+    assert all(one.location and one.message and one.fix for one in after)
+
+
+def _pair(both):
+    class Both(tuple):
+        __slots__ = ()
+
+    return Both((both[0],))
+
+
+def test_a_vague_word_with_a_number_near_it_is_fine():
+    text = "# V\n\n### Constraints\n\n- **CO-1** It is fast: 2 seconds\n- **CO-2** It is fast\n"
+    found = [one.location for one in check(parse(text, "vision")) if one.rule == "V11"]
+    assert found == ["vision:CO-2"]
+
+
+def test_assumptions_priorities_and_blocking_questions():
+    text = (
+        "# V\n\n### Assumptions\n\n- **AS-1** Rain\n\n### Priorities\n\n| Id | Dimension | Kind |\n| --- | --- | --- |\n"
+        + "".join(f"| PR-{n} | d | driver |\n" for n in range(1, 6))
+        + "\n## Open questions\n\n- **Q-1** Who?\n  - Blocking: yes\n"
+    )
+    assert {"V7", "V10", "V13"} <= rules(parse(text, "vision"))
+    answered_text = text.replace("  - Blocking: yes", "  - Blocking: yes\n  - Answer: me")
+    assert "V13" not in rules(parse(answered_text, "vision"))
+
+
+def test_a_long_document_and_an_open_code_block_are_seen():
+    long = Document("adr", "T", (Section("context", "Context", 2, "word " * 2000),))
+    assert "S9" in rules(long)
+    found = check_text("# T\n\n```\nopen\n", "vision")
+    assert [one.location for one in found if one.rule == "S8"] == ["vision:line 3"]
+
+
+def test_file_links_are_followed(tmp_path):
+    document = parse(
+        "# T\n\n## Scope\n\n[a](a.md) [b](b.md) [c](https://example.com/c.md)\n", "vision"
+    )
+    (tmp_path / "a.md").write_text("", encoding="utf-8")
+    found = [one for one in check(document, path=tmp_path / "v.md") if one.rule == "S5"]
+    assert ["b.md" in one.message for one in found] == [True]
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new"),
+    [
+        ("D1", "status: proposed", "status: perhaps"),
+        ("D4", "* Go\n", ""),
+        ("D4", 'Chosen option: "Rust"', 'Chosen option: "Cobol"'),
+        ("D5", "because it is quick", "and that is that"),
+        ("D5", "* Bad, because hard to learn.\n", ""),
+        ("D7", "date: 2026-01-02\n", ""),
+        ("D9", "## Considered", "## Decision Drivers\n\n* Weather\n\n## Considered"),
+        ("D11", "### Confirmation", "### Other"),
+    ],
+)
+def test_rules_on_one_record(rule, old, new):
+    assert rule not in rules(parse(MADR, "adr"))
+    assert rule in rules(parse(MADR.replace(old, new), "adr"))
+
+
+def test_a_move_back_is_seen_next_to_the_earlier_version():
+    accepted = parse(MADR.replace("proposed", "accepted"), "adr")
+    assert "D2" in rules(parse(MADR, "adr"), (accepted,))
+    assert "D2" not in rules(accepted, (parse(MADR, "adr"),))
+
+
+def test_rules_over_a_directory(tmp_path):
+    (tmp_path / "0001-a.md").write_text(
+        NYGARD.replace("Accepted", "Superseded by ADR-0003"), encoding="utf-8"
+    )
+    (tmp_path / "0003-b.md").write_text(MADR, encoding="utf-8")
+    (tmp_path / "0003-c.md").write_text(NYGARD, encoding="utf-8")
+    found = check_directory(read_directory(tmp_path), index="0001-a.md 0003-b.md")
+    assert {"D3", "D6", "D10"} <= {one.rule for one in found}
+    assert any("number 3 is also 0003-b.md" in one.message for one in found)
+    assert any("the title says 1" in one.message for one in found)
+    assert any("no record has number 2" in one.message for one in found)
+
+
+def test_superseding_in_a_circle_is_seen(tmp_path):
+    for number, other in ((1, 2), (2, 1)):
+        text = (
+            MADR.replace("proposed", f"superseded by ADR-000{other}")
+            + f"\n## More Information\n\nSupersedes ADR-000{other}.\n"
+        )
+        (tmp_path / f"000{number}-x.md").write_text(text, encoding="utf-8")
+    assert any("circle" in one.message for one in check_directory(read_directory(tmp_path)))
+
+
+def test_ready_needs_neither_errors_nor_blocking_questions():
+    warning = Finding("V1", "warning", "x", "m", "f")
+    assert ready([warning], [Question("Q-1", "?")])
+    assert not ready([Finding("V1", "error", "x", "m", "f")], [])
+    assert not ready([], [Question("Q-1", "?", blocking=True)])
+
+
+def test_the_table_counts_by_section(good):
+    document, _ = changed(good, "vision", "| medium | medium |", "| | |")
+    table = {row["section"]: row for row in section_table(document, check(document))}
+    assert table["risks"]["warnings"] == 1
+    assert table["objectives"] == {"section": "objectives", "errors": 0, "warnings": 0, "infos": 0}
+
+
+def test_the_same_document_gives_the_same_findings(good):
+    for document, context in good.values():
+        assert check(document, context=context) == check(document, context=context)
