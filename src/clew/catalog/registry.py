@@ -8,6 +8,7 @@ from clew.catalog.faces import ROOMS
 from clew.catalog.guide import GUIDE_TOOLS
 from clew.catalog.history import HISTORY_TOOLS
 from clew.catalog.specs import SPECS_TOOLS
+from clew.catalog.thread import THREAD_TOOLS
 from clew.catalog.work import WORK_TOOLS
 from clew.kit.errors import UsageError
 
@@ -25,6 +26,7 @@ TOOLS: tuple[Tool, ...] = (
     *WORK_TOOLS,
     *COMMANDS_TOOLS,
     *ADVISORS_TOOLS,
+    *THREAD_TOOLS,
 )
 
 

@@ -1,0 +1,157 @@
+"""Past commits that have to do with a text: by rare words, by meaning, and by shared files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clew.history.scope import COUNTED, briefs, lower_bound
+from clew.kit.errors import ClewError
+from clew.thread.fusion import fused
+from clew.thread.meaning import by_meaning
+from clew.thread.wordrank import Text, ranked, telling_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clew.history.model import Repo
+    from clew.history.store import HistoryStore
+
+SHARES = {"words": 1.5, "meaning": 1.0, "files": 1.0}
+_POOL = 100
+_LONGEST_BODY = 4000
+_MOST_FILES = 20
+_MOST_TOUCHES = 300
+
+
+@dataclass(frozen=True)
+class Related:
+    """A commit that was found: what it is, how well it fits, and by what it was found."""
+
+    commit_id: int
+    repo: str
+    sha: str
+    subject: str
+    author: str
+    date: int
+    score: float
+    share: float
+    found_by: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """The commit as statements name it."""
+        return f"commit:{self.repo}@{self.sha[:12]}"
+
+
+@dataclass
+class Search:
+    """Where to look, and what could not be used."""
+
+    store: HistoryStore
+    repos: Sequence[Repo]
+    since: int | None = None
+    until: int | None = None
+    skipped: list[str] = field(default_factory=list)
+
+    def related(self, text: str, limit: int, *, files: Sequence[str] = ()) -> list[Related]:
+        """Commits that have to do with a text or touched the same files, best first."""
+        words = telling_words(text)
+        by_words = dict(self._by_words(words)) if words else {}
+        lists = {
+            "words": list(by_words),
+            "meaning": self._by_meaning(text) if words else [],
+            "files": self._by_files(files) if files else [],
+        }
+        best = fused(lists, SHARES)
+        shown = best[:limit]
+        heads = briefs(self.store, [one[0] for one in shown])
+        return [
+            Related(
+                number, head["repo"], head["sha"], head["subject"], head["author"], head["date"],
+                score, by_words.get(number, 0.0), found_by,
+            )
+            for head, (number, score, found_by) in zip(heads, shown, strict=True)
+        ]  # fmt: skip
+
+    def _by_words(self, words: list[str]) -> list[tuple[int, float]]:
+        return ranked(CommitTexts(self), words, _POOL)
+
+    def _by_meaning(self, text: str) -> list[int]:
+        try:
+            found = by_meaning(
+                self.store, text, self.repos, since=lower_bound(self.since), count=_POOL
+            )
+        except ClewError as error:
+            self.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
+            return []
+        if self.until is None:
+            return found
+        return [number for number in found if number in self.known(found)]
+
+    def known(self, numbers: Sequence[int]) -> dict[int, Text]:
+        """The commits of these numbers that count."""
+        return CommitTexts(self).read(numbers)
+
+    def _by_files(self, files: Sequence[str]) -> list[int]:
+        """Commits that touched the files, those first that share most and touched little else."""
+        rows = self.store.connection.execute(
+            "SELECT c.id, count(DISTINCT f.path_id) AS shared,"  # noqa: S608
+            " (SELECT count(*) FROM file_rows o WHERE o.commit_id = c.id) AS size"
+            " FROM json_each(?) w JOIN paths p ON p.path = w.value"
+            " CROSS JOIN file_rows f ON f.path_id = p.path_id"
+            " CROSS JOIN commit_rows c ON c.id = f.commit_id"
+            f" WHERE {COUNTED} AND {self.condition()} GROUP BY c.id ORDER BY c.id DESC LIMIT ?",
+            (json.dumps(list(files)[:_MOST_FILES]), *self.values(), _MOST_TOUCHES),
+        ).fetchall()
+        wanted = len(set(files))
+
+        def alike(row: tuple[int, int, int]) -> float:
+            return row[1] / (wanted + row[2] - row[1])
+
+        return [row[0] for row in sorted(rows, key=lambda row: (-alike(row), -row[0]))][:_POOL]
+
+    def condition(self) -> str:
+        """What a commit's row must fulfil."""
+        return "c.id >> 32 IN (SELECT value FROM json_each(?)) AND c.author_time BETWEEN ? AND ?"
+
+    def values(self) -> tuple[object, ...]:
+        """The values of that condition."""
+        numbers = json.dumps([repo.repo_id for repo in self.repos])
+        upper = lower_bound(1 << 62 if self.until is None else self.until)
+        return numbers, lower_bound(self.since), upper
+
+
+class CommitTexts:
+    """The commits of an index as texts: the subject, the body, and elsewhere the diff."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._connection = search.store.connection.cursor()
+        self._connection.row_factory = None
+        self.size = self._connection.execute("SELECT sum(next_place) FROM repos").fetchone()[0] or 0
+        alone = search.repos[0] if len(search.repos) == 1 else None
+        self._span = (alone.repo_id << 32, (alone.repo_id + 1) << 32) if alone else None
+
+    def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
+        """Commits that match, the newest first."""
+        where = f"{{subject body}} : ({expression})" if in_message else expression
+        span = " AND rowid BETWEEN ? AND ?" if self._span else ""
+        rows = self._connection.execute(
+            f"SELECT rowid FROM search_fts WHERE search_fts MATCH ?{span}"  # noqa: S608
+            " ORDER BY rowid DESC LIMIT ?",
+            (where, *(self._span or ()), most),
+        )
+        return [row[0] for row in rows]
+
+    def read(self, numbers: Sequence[int]) -> dict[int, Text]:
+        """The messages of those that count."""
+        search = self._search
+        rows = self._connection.execute(
+            "SELECT c.id, c.subject, substr(c.body, 1, ?) FROM json_each(?) w"  # noqa: S608
+            f" CROSS JOIN commit_rows c ON c.id = w.value WHERE {COUNTED}"
+            f" AND {search.condition()}",
+            (_LONGEST_BODY, json.dumps(list(numbers)), *search.values()),
+        )
+        return {row[0]: Text(row[1], row[2] or "") for row in rows}

@@ -1,0 +1,157 @@
+"""Ranking by words, quickly: rare words find the candidates, all words weigh them.
+
+A text index that ranks every match reads thousands of rows for a common word, which tells little.
+Here each word is looked up by itself and only so far; what is rare enough brings candidates, and
+only those are read and scored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from heapq import nlargest
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+COMMON = 1000  # a word in more texts than this brings no candidates of its own
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 24
+_SCORED = 160
+_NEWEST = 300
+_LONG = 500  # a longer body counts for less
+_SATURATION = 1.2
+_TITLE, _BODY, _ELSEWHERE = 3.0, 1.4, 0.9
+_NEVER = 1 << 62
+_IDLE = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "did", "do"),
+        *("does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
+        *("it", "its", "me", "no", "not", "of", "on", "or", "our", "should", "so", "some"),
+        *("than", "that", "the", "their", "them", "then", "there", "these", "they", "this"),
+        *("to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will"),
+        *("with", "would", "you", "your"),
+    )
+)
+
+
+class Text(NamedTuple):
+    """A candidate: its title, its body, and which matters more when scores are equal."""
+
+    title: str
+    body: str
+
+
+class Texts(Protocol):
+    """Texts that can be looked up by a word and read by number."""
+
+    @property
+    def size(self) -> int:
+        """How many there are, about."""
+
+    def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
+        """Numbers of texts that match, the newest first."""
+
+    def read(self, numbers: Sequence[int]) -> dict[int, Text]:
+        """The texts of these numbers."""
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a question that say what it is about, each once, in its order."""
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
+    telling = [
+        word for word in words if word not in _IDLE and (len(word) > 1 or not word.isascii())
+    ]
+    return (telling or words)[:_MOST_WORDS]
+
+
+def ranked(
+    texts: Texts, words: Sequence[str], most: int, keeps: Callable[[int], bool] | None = None
+) -> list[tuple[int, float]]:
+    """The texts that answer these words best, with the share of the words' weight they have."""
+    found = _Found(texts, words)
+    numbers = [n for n in found.candidates() if keeps is None or keeps(n)]
+    best = nlargest(_SCORED, numbers, key=lambda n: (found.rough[n], n))
+    whole = sum(found.weights.values()) or 1.0
+    scored = [(n, found.score(n, text) / whole) for n, text in texts.read(best).items()]
+    scored.sort(key=lambda one: (-one[1], -one[0]))
+    return scored[:most]
+
+
+class _Found:
+    """Where each word stands, and how much it weighs."""
+
+    def __init__(self, texts: Texts, words: Sequence[str]) -> None:
+        self._texts = texts
+        self.words = list(words)
+        self.weights: dict[str, float] = {}
+        self.rough: dict[int, float] = defaultdict(float)
+        self._elsewhere: dict[str, set[int]] = {}
+        self._known: dict[str, bool] = {}
+        self._forms = {word: _forms(word) for word in self.words}
+        every = "|".join(sorted({form for forms in self._forms.values() for form in forms}))
+        self._pattern = re.compile(rf"(?<![^\W_])(?:{every})(?![^\W_])")
+        for word in self.words:
+            self._look_up(word)
+
+    def _look_up(self, word: str) -> None:
+        expression = either(word)
+        messages = self._texts.having(expression, COMMON + 1, in_message=True)
+        anywhere: list[int] = []
+        if len(messages) <= COMMON:
+            anywhere = self._texts.having(expression, COMMON + 1, in_message=False)
+        many = max(len(messages), len(anywhere), 1)
+        weight = math.log(1 + self._texts.size / (many * (2 if many > COMMON else 1)))
+        self.weights[word] = weight
+        self._known[word] = bool(messages or anywhere)
+        if len(messages) <= COMMON:
+            for number in messages:
+                self.rough[number] += weight * _TITLE
+        if len(anywhere) <= COMMON:
+            self._elsewhere[word] = set(anywhere).difference(messages)
+            for number in self._elsewhere[word]:
+                self.rough[number] += weight * _ELSEWHERE
+
+    def candidates(self) -> list[int]:
+        """What rare words bring; where all are common, the newest that have them all."""
+        if not self.rough:
+            known = [word for word in self.words if self._known[word]]
+            every = " AND ".join(f"({either(word)})" for word in known)
+            some = " OR ".join(either(word) for word in known)
+            newest: list[int] = []
+            for expression in (every, some) if known else ():
+                newest = newest or self._texts.having(expression, _NEWEST, in_message=True)
+            for number in newest:
+                self.rough[number] = 0.0
+        return list(self.rough)
+
+    def score(self, number: int, text: Text) -> float:
+        """How well one text answers: weight of its words, by where and how often they stand."""
+        title = Counter(self._pattern.findall(text.title.lower()))
+        body = Counter(self._pattern.findall(text.body.lower()))
+        length = 1 + 0.25 * max(0.0, len(text.body) / _LONG - 1)
+        total = 0.0
+        for word, forms in self._forms.items():
+            in_title = any(form in title for form in forms)
+            in_body = sum(body[form] for form in forms) / length if body else 0.0
+            place = _TITLE * in_title + _BODY * in_body
+            if not place and number in self._elsewhere.get(word, ()):
+                place = _ELSEWHERE
+            if place:
+                total += self.weights[word] * place / (place + _SATURATION)
+        return total * (_TITLE + _SATURATION) / _TITLE
+
+
+def either(word: str) -> str:
+    """A text-index expression for a word in one and in many."""
+    return " OR ".join(f'"{form}"' for form in _forms(word))
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    if not word.isascii() or not word.isalpha() or len(word) < 4:
+        return (word,)
+    if word.endswith("s"):
+        return (word,) if word.endswith("ss") else (word, word[:-1])
+    return (word, f"{word}s")
