@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup try test check format bench conformance docs lock build clean
+.PHONY: setup try test check format bench chaos fuzz load conformance docs lock build clean
 
 DOCS := README.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
@@ -42,6 +42,19 @@ build: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# The proofs in full; `make test` has a short version of each.
+chaos: export PROOF := full
+chaos: setup
+	$(BIN)/python -m pytest tests/chaos
+
+fuzz: export PROOF := full
+fuzz: setup
+	$(BIN)/python -m pytest tests/fuzz
+
+load: export PROOF := full
+load: setup
+	$(BIN)/python -m pytest -n0 tests/load
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

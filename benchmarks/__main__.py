@@ -10,10 +10,32 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import cold_start, history_index, kernel_messages, machine, report, warm_calls
+from benchmarks import (
+    cold_start,
+    command_search,
+    history_growth,
+    history_index,
+    kernel_messages,
+    machine,
+    report,
+    retrieval,
+    specs_store,
+    warm_calls,
+    work_run,
+)
 from benchmarks.bench import Bench, Workshop
 
-CLAIMS: tuple[ModuleType, ...] = (cold_start, warm_calls, kernel_messages, history_index)
+CLAIMS: tuple[ModuleType, ...] = (
+    cold_start,
+    warm_calls,
+    kernel_messages,
+    history_index,
+    history_growth,
+    command_search,
+    retrieval,
+    specs_store,
+    work_run,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -173,7 +173,7 @@ def test_what_a_model_reads_stays_within_its_budget():
     default = select_tools(FACES["clew"], {}, TOOLS)
     assert sum(shown_tokens(name, tool) for name, tool in everything.items()) < 7000
     assert sum(shown_tokens(name, tool) for name, tool in default.items()) < 2500
-    assert len(default) <= 12
+    assert len(default) <= 15
 
 
 def test_instructions_fit_what_hosts_keep():
@@ -208,9 +208,15 @@ def write_spec(root, status):
     text = f"---\ntype: code\nstatus: {status}\n---\n# Add a file\n\n## Acceptance Criteria\n\n"
     (chant / "specs" / f"{SPEC}.md").write_text(f"{text}- [x] It is there\n", encoding="utf-8")
     (chant / "logs" / f"{SPEC}.log").write_text("Started\n", encoding="utf-8")
+    (root / "docs").mkdir()
+    (root / "docs" / "vision.md").write_text("# Vision & Scope: Thing\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("tool", built_tools(), ids=lambda tool: tool.name)
+# Tools that start and stop processes need more around them: tests/work_run, tests/work_watch.
+BUILT = [tool for tool in built_tools() if tool.toolset != "work"]
+
+
+@pytest.mark.parametrize("tool", BUILT, ids=lambda tool: tool.name)
 def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
     root, sha = indexed
     write_spec(root, STATUS_FOR.get(tool.name, "in_progress"))
@@ -222,8 +228,13 @@ def test_every_built_tool_has_its_handler_and_keeps_its_output_schema(tool, inde
         "set": {"owner": "Ada"},
         "operation_name": "x",
         "duration_seconds": 0,
+        "project_description": "A list of files",
+        "project_name": "Thing",
+        "requirements": "It lists files.",
         "project": str(root),
         "query": "file",
+        "target": "file.txt:1",
+        "task": SPEC,
         "path_glob": "file",
         "path": "file.txt",
         "start": 1,

@@ -26,6 +26,9 @@ def test_toolsets_replace_the_core():
         "vision_agent",
         "architecture_agent",
         "long_running_operation",
+        "refine_agent",
+        "review_agent",
+        "advisor_conversations",
     ]
     assert len(names(toolsets="all")) == len(TOOLS)
     both = names(toolsets="history, commands")
@@ -37,7 +40,7 @@ def test_single_tools_join_toolsets():
     assert names(tools="chant_add") == ["chant_add"]
     chosen = names(tools="chant_add", toolsets="advisors")
     assert chosen[0] == "chant_add"
-    assert len(chosen) == 4
+    assert len(chosen) == 7
 
 
 def test_read_only_always_wins():

@@ -139,6 +139,17 @@ def test_other_programs_see_plain_rows(repository, tmp_path):
     assert (count, kinds) == (60, 1)
 
 
+def test_one_patch_is_read_without_the_others(repository, tmp_path):
+    store = new_index(tmp_path / "db", repository)
+    steps = store.connection.execute(
+        "EXPLAIN QUERY PLAN SELECT p.blob FROM commit_rows c"
+        " LEFT JOIN patch_rows p ON p.patch_id = c.patch_id WHERE c.id = 1"
+    ).fetchall()
+    told = [step["detail"] for step in steps]
+    assert not [line for line in told if line.startswith(("SCAN", "MATERIALIZE"))], told
+    store.close()
+
+
 def test_a_reader_that_is_stopped_ends_and_starts_no_more(repository):
     batch = list(read_commits(repository.path, [repository.head()]))
     reader = DiffReader(repository.path)

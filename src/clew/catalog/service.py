@@ -9,6 +9,7 @@ from clew.protocol.service import Service, UnknownTool
 RESOURCES = "clew.guide.resources"
 COMMANDS = "clew.commands.prompts"
 WATCHING = "clew.commands.watching"
+ATTENDING = "clew.work.attending"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,15 @@ class CatalogService(Service):
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """Run the handler, importing its room at the first call."""
-        return self._handler(name)(arguments, call)
+        if self._offered[name].toolset == "specs":
+            _load(ATTENDING, "attend")(call.settings)
+        try:
+            return self._handler(name)(arguments, call)
+        except Exception as error:
+            refused = _refusal(error)
+            if refused is None:
+                raise
+            raise refused from error
 
     def _handler(self, name: str) -> Handler:
         if name not in self._handlers:
@@ -121,6 +130,15 @@ class CatalogService(Service):
         if not self._watches:
             self._watches = True
             _load(WATCHING, "watch")(self.settings, self.announce)
+
+
+def _refusal(error: Exception) -> Exception | None:
+    """What a disk or a database refused, in words for the caller; None for every other error."""
+    if not isinstance(error, OSError) and error.__class__.__module__ != "sqlite3":
+        return None
+    from clew.kit.refusals import refusal
+
+    return refusal(error)
 
 
 def load_handler(tool: Tool) -> Handler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from importlib import import_module
 from pathlib import Path
@@ -32,20 +31,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_FREE_SPACE = "Free some space, then try again."
-_NOT_YOURS = "See who may use it (ls -ld), or choose another place."
-_TAKEN = "Something else has that name: move it away, or choose another place."
-_NEXT_STEPS = {
-    errno.ENOSPC: _FREE_SPACE,
-    errno.EDQUOT: _FREE_SPACE,
-    errno.EACCES: _NOT_YOURS,
-    errno.EPERM: _NOT_YOURS,
-    errno.EROFS: "Choose a place that can be written.",
-    errno.EEXIST: _TAKEN,
-    errno.ENOTDIR: _TAKEN,
-    errno.EISDIR: _TAKEN,
-    errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
-}
 
 
 class OutcomeCommand(click.Command):
@@ -185,6 +170,10 @@ def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
         return ClewError(error.format_message())
     if isinstance(error, OSError) and not isinstance(error, ValueError):
         return _as_refusal(error)
+    if error.__class__.__module__ == "sqlite3":
+        from clew.kit.refusals import refusal
+
+        return refusal(error) or _as_bug(error, name, arguments)
     return _as_bug(error, name, arguments)
 
 
@@ -203,7 +192,9 @@ def _as_refusal(error: OSError) -> ClewError:
     if _is_about_home(error.filename):
         hint = "Clew keeps its files there: `clew doctor` tells what is wrong with it."
         return Unavailable(os_reason(error), hint)
-    return Unavailable(os_reason(error), _NEXT_STEPS.get(error.errno or 0))
+    from clew.kit.refusals import next_step
+
+    return Unavailable(os_reason(error), next_step(error))
 
 
 def _is_from_printing(error: OSError) -> bool:

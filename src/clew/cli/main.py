@@ -7,7 +7,13 @@ import click
 from clew import __version__
 from clew.catalog.faces import FACES
 from clew.cli.frame import LazyGroup, run
-from clew.cli.tables import COMMAND_COMMANDS, HISTORY_COMMANDS, SPEC_COMMANDS
+from clew.cli.tables import (
+    ADVISE_COMMANDS,
+    COMMAND_COMMANDS,
+    HISTORY_COMMANDS,
+    SPEC_COMMANDS,
+    WORK_COMMANDS,
+)
 
 _VERSION = ("clew.cli.version:version", "Show versions of Clew and what it stands on.")
 
@@ -18,9 +24,17 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "setup": ("clew.cli.setup:setup", "Register Clew with one agent host."),
         "serve": ("clew.cli.serve:clew_serve", "Run the MCP server (stdio, or --http)."),
         "doctor": ("clew.cli.doctor:doctor", "Check this machine and project; --fix repairs."),
+        "why": ("clew.cli.thread:why", "Show why a line, file, symbol or commit is there."),
+        "brief": ("clew.cli.thread:brief", "Show what to know before starting a task."),
+        "recall": ("clew.cli.thread:recall", "Find where something was done before."),
+        "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits, and gaps."),
         "spec": ("clew.cli.specs:spec", "Specs: what is to be done, and what is done."),
+        **WORK_COMMANDS,
         "history": ("clew.cli.history:history", "Search the git history of your repositories."),
         "command": ("clew.cli.commands:command_group", "Find, fill in and keep prompts."),
+        "advise": ("clew.cli.advise:advise", "Vision, architecture, decisions, and review."),
+        "web": ("clew.cli.web:web", "Open the board in a browser."),
+        "board": ("clew.cli.web:board", "Draw the board in the terminal."),
         "guide": ("clew.cli.guide:guide", "How agents use Clew, by topic."),
         "tools": ("clew.cli.tools:tools", "List the tools that a server would offer."),
         "completion": ("clew.cli.completion:completion", "Print a shell completion script."),
@@ -28,6 +42,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "chant": {
         **SPEC_COMMANDS,
+        **WORK_COMMANDS,
         "mcp": ("clew.cli.serve:chant_mcp", "Run the MCP server (stdio, or --http)."),
         "version": _VERSION,
     },
@@ -43,6 +58,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "version": _VERSION,
     },
     "clariad": {
+        **ADVISE_COMMANDS,
         "serve": ("clew.cli.serve:clariad_serve", "Run the MCP server (stdio, or --http)."),
         "version": _VERSION,
     },

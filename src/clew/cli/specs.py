@@ -32,8 +32,11 @@ def on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
 def opened(project: str | None) -> SpecStore:
     """The spec store of the project that a command is about."""
     from clew.specs.store import open_store
+    from clew.work.attending import attend_project
 
-    return open_store(project=project)
+    store = open_store(project=project)
+    attend_project(store.project)
+    return store
 
 
 def problem_lines(answer: dict[str, Any]) -> list[str]:

@@ -68,6 +68,20 @@ SPEC_COMMANDS = {
     "merge-driver": ("clew.cli.specs_more:merge_driver", "Merge one spec file, for git."),
 }
 
+WORK_COMMANDS = {
+    "work": ("clew.cli.work:work", "Have an agent work on specs."),
+    "pause": ("clew.cli.work:pause", "Stop the agent of a spec; nothing is lost."),
+    "resume": ("clew.cli.work:resume", "Go on with a spec that was stopped."),
+    "takeover": ("clew.cli.work:takeover", "Take a spec over from its agent."),
+    "release": ("clew.cli.work:release", "Hand back a spec that you took over."),
+    "runs": ("clew.cli.work:runs", "List runs, and all steps of one."),
+    "logs": ("clew.cli.work:logs", "Show what an agent did and said."),
+    "merge": ("clew.cli.merging:merge", "Merge finished specs into the main branch."),
+    "watch": ("clew.cli.merging:watch", "Finish, merge and clean up what agents did."),
+    "split": ("clew.cli.merging:split", "Split a spec into members."),
+    "cleanup": ("clew.cli.merging:cleanup", "Remove worktrees whose work is merged."),
+}
+
 COMMAND_COMMANDS = {
     "list": ("clew.cli.commands:list_commands", "List commands."),
     "search": ("clew.cli.commands:search", "Search commands by what they are for."),
@@ -80,4 +94,21 @@ COMMAND_COMMANDS = {
     "reload": ("clew.cli.commands:reload", "Read everything anew; say what is broken."),
     "export": ("clew.cli.commands_more:export", "Write registry.json, or another program's form."),
     "import": ("clew.cli.commands_more:import_commands", "Take in another program's prompts."),
+}
+
+ADVISE_COMMANDS = {
+    "vision": ("clew.cli.advise:vision", "Write or refine the vision and scope."),
+    "architecture": ("clew.cli.advise:architecture", "Write or refine architecture and decisions."),
+    "refine": ("clew.cli.advise:refine", "Turn the vision's features into specs."),
+    "review": ("clew.cli.advise:review", "Check a spec's changes against its criteria."),
+    "check": ("clew.cli.advise:check", "Check the documents; for people and for CI."),
+    "trace": ("clew.cli.advise:trace", "Show objective, feature, component, decision and spec."),
+    "conversations": ("clew.cli.advise:conversations", "List, show, export, delete them."),
+}
+
+CONVERSATION_COMMANDS = {
+    "list": ("clew.cli.advise:list_conversations", "List conversations."),
+    "show": ("clew.cli.advise:show", "Show a conversation, or one of its documents."),
+    "export": ("clew.cli.advise:export", "Print everything that is kept of one, as JSON."),
+    "delete": ("clew.cli.advise:delete", "Forget one; documents in projects stay."),
 }

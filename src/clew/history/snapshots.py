@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-
 from clew.history.repositories import index_lock
 from clew.history.schema import MIGRATIONS
 from clew.history.store import HistoryStore, check_name

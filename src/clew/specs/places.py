@@ -52,7 +52,8 @@ class Places:
 
     def make_store(self) -> Path:
         """The directory for what git must not see; it tells git so itself."""
-        if not self.store.is_dir():
+        unseen = self.store / ".gitignore"
+        if not unseen.exists():
             self.store.mkdir(parents=True, exist_ok=True)
-            (self.store / ".gitignore").write_text("*\n", encoding="utf-8")
+            unseen.write_text("*\n", encoding="utf-8")
         return self.store

@@ -16,6 +16,7 @@ from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic
 from clew.kit.locks import locked
 from clew.kit.project import find_project
+from clew.kit.refusals import next_step
 from clew.kit.shown import clipped, os_reason, shown_text
 from clew.specs import audit
 from clew.specs.frontmatter import MOST_BYTES, edit_document, read_document
@@ -250,9 +251,8 @@ class SpecStore:
         except FileNotFoundError as error:
             raise NotFound(f"Spec not found: {clipped(str(spec_id))}") from error
         except OSError as error:
-            raise Unavailable(
-                f"The change was refused: {os_reason(error)}", "Make `.chant/` writable."
-            ) from error
+            hint = next_step(error) or "Make `.chant/` writable."
+            raise Unavailable(f"The change was refused: {os_reason(error)}", hint) from error
 
 
 def _today() -> str:

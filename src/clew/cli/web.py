@@ -1,0 +1,253 @@
+"""`clew web` and `clew board`: the board in a browser, and in the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.frame import command
+from clew.kit.errors import Unavailable, UsageError
+from clew.kit.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from clew.web.cards import Board, Card, Column
+    from clew.web.site import Site
+
+_PORT = "8766"
+_WATCH_SECONDS = 1.0
+_WIDE = 100  # columns side by side need so many letters
+_TONES = {
+    "ready": "green",
+    "blocked": "magenta",
+    "in_progress": "blue",
+    "attention": "yellow",
+    "completed": "bright_black",
+}
+_project = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
+_database = click.option("--db", metavar="FILE", help="The history index. Also COMMITMUX_DB.")
+
+
+@command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=_PORT, show_default=True, help="The port; 0 picks a free one.")
+@click.option("--read-only", is_flag=True, help="Look, but change nothing.")
+@click.option("--open", "opens", is_flag=True, help="Open it in your browser.")
+@click.option("--export", metavar="DIRECTORY", help="Write the pages as files instead of serving.")
+@_database
+@_project
+def web(
+    *,
+    host: str,
+    port: str,
+    read_only: bool,
+    opens: bool,
+    export: str | None,
+    db: str | None,
+    project: str | None,
+) -> Outcome:
+    """Serve the board: specs, runs, history and the thread, in your browser.
+
+    The first address has a token, which becomes a cookie; nobody else gets in.
+    """
+    _require_web()
+    from clew.kit.project import find_project
+    from clew.web.site import Site
+
+    root = find_project(project)
+    settings = {"project": str(root), **({"db": db} if db else {})}
+    if export is not None:
+        return _exported(Site(root, settings=settings, read_only=True, is_export=True), export)
+    from clew.protocol.http.token import open_listener
+    from clew.web.app import serve
+
+    listener = open_listener(host, port)
+    site = Site(root, settings=settings, read_only=read_only)
+    if opens:
+        _open_soon(host, listener.getsockname()[1], site.keys.token)
+    return Outcome({}, exit_code=serve(site, listener, host=host))
+
+
+def _exported(site: Site, directory: str) -> Outcome:
+    from clew.web.export import export_site
+
+    if not directory:
+        raise UsageError("--export needs a directory")
+    done = export_site(site, Path(directory))
+    text = f"Wrote {done.pages} pages to {done.directory}. Open {done.directory / 'index.html'}."
+    return Outcome({"directory": str(done.directory), "pages": done.pages}, (text,))
+
+
+def _open_soon(host: str, port: int, token: str) -> None:
+    import threading
+    import webbrowser
+
+    name = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - recognised
+    shown = f"[{name}]" if ":" in name and not name.startswith("[") else name
+    address = f"http://{shown}:{port}/?token={token}"
+    threading.Timer(0.5, webbrowser.open, [address]).start()
+
+
+def _require_web() -> None:
+    from importlib.util import find_spec
+
+    missing = [
+        name
+        for name in ("starlette", "uvicorn", "jinja2", "markdown_it", "nh3", "pygal")
+        if find_spec(name) is None
+    ]
+    if missing:
+        raise Unavailable(
+            "The board needs the web extra, which is not installed",
+            "Install it: pipx install 'clew[web]'. `clew board` draws it in the terminal.",
+        )
+
+
+@command()
+@click.argument("query", nargs=-1)
+@click.option("--watch", is_flag=True, help="Draw it again whenever something changes.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=12, show_default=True, help="Cards in a column."
+)
+@_project
+def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
+    """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""
+    from clew.cli.render import is_terminal
+    from clew.specs.store import open_store
+    from clew.web.cards import Filter, read_board
+    from clew.work.places import Places
+
+    store = open_store(project=project)
+    places = Places(store.project)
+    wanted = Filter(query=" ".join(query), usual=limit)
+    if watch:
+        if not is_terminal(sys.stdout):
+            raise UsageError("--watch needs a terminal", "Without it the board is printed once.")
+        _watch(lambda: read_board(store, places, wanted))
+    found = read_board(store, places, wanted)
+    text = _drawn(found) if is_terminal(sys.stdout) else _plain(found)
+    return Outcome(_data(found), (text,))
+
+
+def _data(board: Board) -> dict[str, object]:
+    columns = [
+        {
+            "name": column.name,
+            "title": column.title,
+            "total": column.total,
+            "cards": [card.as_json() for card in column.cards],
+        }
+        for column in board.columns
+    ]
+    return {"columns": columns, "problems": list(board.problems)}
+
+
+def _plain(board: Board) -> str:
+    """The board for a pipe: one line for each card, below the name of its column."""
+    lines: list[str] = []
+    for column in board.columns:
+        lines.append(f"{column.title} ({column.total})")
+        lines += [f"  {card.id}  {' '.join((card.title, *_notes(card)))}" for card in column.cards]
+        if column.left:
+            lines.append(f"  ... {column.left} more")
+    return "\n".join([*lines, *(f"warning: {problem}" for problem in board.problems)])
+
+
+def _notes(card: Card) -> list[str]:
+    """What a card says beside its title, each in brackets."""
+    found = []
+    if card.criteria[1]:
+        found.append(f"{card.criteria[0]}/{card.criteria[1]}")
+    if card.blocked_by:
+        found.append("waits for " + ", ".join(_blocker(by) for by in card.blocked_by))
+    if card.since:
+        found.append(f"{card.agent} {card.phase}")
+    found += card.labels
+    return [f"[{note}]" for note in found]
+
+
+def _blocker(by: dict[str, str]) -> str:
+    return "approval" if by["reason"] == "approval" else by["id"]
+
+
+def _drawn(board: Board) -> str:
+    """The board as a terminal shows it."""
+    import os
+
+    from rich.console import Console
+
+    console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+    with console.capture() as captured:
+        console.print(_picture(board, console.width))
+    return captured.get().rstrip("\n")
+
+
+def _picture(board: Board, width: int) -> RichTable:
+    """Columns side by side where there is room for them, else below each other."""
+    from rich.table import Table as RichTable
+
+    shown = [column for column in board.columns if column.total or width >= _WIDE]
+    is_wide = width >= _WIDE
+    grid = RichTable.grid(expand=True, padding=(0, 2 if is_wide else 0))
+    for _ in shown if is_wide else (1,):
+        grid.add_column(ratio=1)
+    cells = [_column_text(column) for column in shown]
+    if is_wide:
+        grid.add_row(*cells)
+    else:
+        for cell in cells:
+            grid.add_row(cell)
+    for problem in board.problems:
+        grid.add_row(f"warning: {problem}")
+    return grid
+
+
+def _column_text(column: Column) -> Text:
+    from rich.text import Text
+
+    tone = _TONES[column.name]
+    text = Text(f"{column.title} {column.total}\n", style=f"bold {tone}")
+    for card in column.cards:
+        text.append(f"\n{card.id}", style="dim")
+        text.append(f"\n{card.title}\n", style="not bold default")
+        if card.blocked_by:
+            waits = ", ".join(_blocker(by) for by in card.blocked_by)
+            text.append(f"waits for {waits}\n", style="not bold magenta")
+        if card.since:
+            text.append(
+                f"{card.agent} {card.phase} {_elapsed(card.since)}\n", style="not bold blue"
+            )
+        if card.log_line:
+            text.append(f"{card.log_line[:80]}\n", style="dim")
+        if card.criteria[1]:
+            text.append(f"{card.criteria[0]}/{card.criteria[1]} criteria\n", style="dim")
+    if column.left:
+        text.append(f"\n{column.left} more\n", style="dim")
+    return text
+
+
+def _elapsed(since: str) -> str:
+    from datetime import datetime
+
+    seconds = int(time.time() - datetime.fromisoformat(since).timestamp())
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _watch(read: Callable[[], Board]) -> None:
+    """Draw it until somebody stops it."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console()
+    with Live(console=console, screen=True, auto_refresh=False) as screen:
+        while True:
+            screen.update(_picture(read(), console.width), refresh=True)
+            time.sleep(_WATCH_SECONDS)

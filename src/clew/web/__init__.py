@@ -1,0 +1,1 @@
+"""The board: specs, history and the thread between them, in a browser."""

@@ -1,0 +1,167 @@
+"""News for open pages as server-sent events: that something changed, and logs as they grow."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from clew.kit.errors import ClewError
+from clew.kit.jsontext import dumps
+from clew.web.cards import last_log_line, open_runs
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.web.site import Site
+
+LOOK_SECONDS = 0.4
+_PING_SECONDS = 15.0
+_LOG_LINES = 500
+_MOST_WAITING = 100
+
+
+class Hub:
+    """Looks at the project for all open pages together, as long as there are any."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._queues: set[asyncio.Queue[dict[str, Any] | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self._state: object = None
+        self._lines: dict[str, str] = {}
+
+    def join(self) -> asyncio.Queue[dict[str, Any] | None]:
+        """A queue of what happens from now on; None is its end."""
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_MOST_WAITING)
+        self._queues.add(queue)
+        if self._closed:
+            queue.put_nowait(None)
+        elif self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        return queue
+
+    def leave(self, queue: asyncio.Queue[dict[str, Any] | None]) -> None:
+        """The page is gone."""
+        self._queues.discard(queue)
+
+    def close(self) -> None:
+        """End every stream: the server stops."""
+        self._closed = True
+        for queue in self._queues:
+            with suppress(asyncio.QueueFull):
+                queue.put_nowait(None)
+
+    async def _look(self) -> None:
+        self._state, self._lines = await run_in_threadpool(self._seen)
+        while self._queues and not self._closed:
+            await asyncio.sleep(LOOK_SECONDS)
+            state, lines = await run_in_threadpool(self._seen)
+            if state != self._state:
+                self._tell({"event": "changed"})
+            if news := {
+                name: line for name, line in lines.items() if self._lines.get(name) != line
+            }:
+                self._tell({"event": "lines", "lines": news})
+            self._state, self._lines = state, lines
+
+    def _tell(self, news: dict[str, Any]) -> None:
+        for queue in self._queues:
+            with suppress(asyncio.QueueFull):  # a page that does not read gets the next news
+                queue.put_nowait(news)
+
+    def _seen(self) -> tuple[object, dict[str, str]]:
+        """What a page shows of specs and runs, short; and the last lines of the logs."""
+        try:
+            generation = self._site.specs().snapshot().generation
+            places = self._site.work()
+            runs = open_runs(places)
+        except ClewError as error:  # told by the pages themselves
+            return error.message, {}
+        lines = {name: last_log_line(places, name) for name in runs}
+        claims = sorted((run.run_id, run.phase, run.request or "") for run in runs.values())
+        return (generation, claims), lines
+
+
+async def board_events(request: Request) -> Response:
+    """Tells the board when to look again."""
+    hub: Hub = request.app.state.hub
+    return _stream(_news(hub))
+
+
+async def spec_events(request: Request) -> Response:
+    """Tells a spec's page what its log says from an offset on, and when to look again."""
+    hub: Hub = request.app.state.hub
+    site: Site = request.app.state.site
+    spec_id = request.path_params["spec_id"]
+    offset = request.query_params.get("offset", "")
+    start = int(offset) if offset.isdecimal() and len(offset) < 16 else 0
+    return _stream(_followed(hub, site, spec_id, start))
+
+
+def _stream(events: AsyncIterator[str]) -> Response:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
+async def _news(hub: Hub) -> AsyncIterator[str]:
+    queue = hub.join()
+    try:
+        yield _event("hello", {})
+        while True:
+            try:
+                news = await asyncio.wait_for(queue.get(), _PING_SECONDS)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if news is None:
+                return
+            yield _event(news["event"], news)
+    finally:
+        hub.leave(queue)
+
+
+async def _followed(hub: Hub, site: Site, spec_id: str, offset: int) -> AsyncIterator[str]:
+    queue = hub.join()
+    quiet_since = time.monotonic()
+    try:
+        yield _event("hello", {})
+        while True:
+            text, offset = await run_in_threadpool(_log_from, site, spec_id, offset)
+            if text:
+                yield _event("log", {"text": text, "offset": offset})
+            with suppress(TimeoutError):
+                news = await asyncio.wait_for(queue.get(), LOOK_SECONDS)
+                if news is None:
+                    return
+                if news["event"] == "changed":
+                    yield _event("changed", {})
+            if time.monotonic() - quiet_since > _PING_SECONDS:
+                quiet_since = time.monotonic()
+                yield ": still here\n\n"
+    finally:
+        hub.leave(queue)
+
+
+def _log_from(site: Site, spec_id: str, offset: int) -> tuple[str, int]:
+    from clew.specs.logs import read_log
+
+    try:
+        store = site.specs()
+        path = store.places.log_file(store.head(spec_id).id)
+        page = read_log(path, spec_id, lines=_LOG_LINES, offset=offset)
+    except ClewError:  # no log yet
+        return "", offset
+    return page.content, page.byte_offset
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {dumps(data)}\n\n"

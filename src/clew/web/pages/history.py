@@ -1,0 +1,130 @@
+"""History: search with the lines that match, narrowed by repository, author, path and time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+from starlette.routing import Route
+
+from clew.kit.errors import ClewError, Unavailable
+from clew.web.site import page, site_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.history.query import Query
+    from clew.history.search import Asked
+    from clew.history.store import HistoryStore
+
+_PAGE = 20
+_SAMPLE = 200
+_MOST_FACETS = 8
+_NAMES = ("q", "repo", "author", "path", "since", "until", "sort")
+
+
+def search(request: Request) -> Response:
+    """The search, its results, and what they can be narrowed to."""
+    site = site_of(request)
+    given = {name: request.query_params.get(name, "").strip() for name in _NAMES}
+    try:
+        store = site.history()
+        repos = store.repos()
+    except Unavailable:
+        return page(request, "no_history.html", here="history", has_index=False)
+    if not repos:
+        return page(request, "no_history.html", here="history", has_index=True)
+    values: dict[str, Any] = {"commits": [], "total": None, "next": None, "facets": {}, "error": ""}
+    try:
+        asked = _asked(given)
+        values |= _results(store, asked, request.query_params.get("cursor"))
+    except ClewError as error:
+        values["error"] = error.full_text()
+    return page(request, "history.html", here="history", given=given, repos=repos, **values)
+
+
+def _asked(given: dict[str, str]) -> Asked:
+    from clew.history.dates import moment
+    from clew.history.filters import Filters
+    from clew.history.search import Asked
+
+    filters = Filters(
+        repos=[given["repo"]] if given["repo"] else None,
+        paths=[given["path"]] if given["path"] else None,
+        author=given["author"] or None,
+        since=moment(given["since"] or None),
+        until=moment(given["until"] or None),
+    )
+    return Asked(given["q"] or None, filters, sort=given["sort"] or "relevance")
+
+
+def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str, Any]:
+    from clew.history.results import page_of_commits
+    from clew.history.scope import snapshot
+    from clew.history.search import find
+
+    with snapshot(store):
+        found = page_of_commits(store, asked, limit=_PAGE, cursor=cursor or None)
+        sample = find(store, asked, limit=_SAMPLE)
+        facets = _facets(store, sample.page.ids)
+    for commit in found["commits"]:
+        commit["lines"] = [_marked(line, sample.query) for line in commit["snippets"]]
+        commit["title"] = marked(commit["subject"], sample.query)
+    return {
+        "commits": found["commits"],
+        "total": found["total"],
+        "next": found["next_cursor"],
+        "facets": facets,
+        "sampled": len(sample.page.ids),
+        "has_more": sample.page.has_more,
+    }
+
+
+def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, int]]]:
+    """Who and what the first results are about, the most frequent first."""
+    import json
+
+    from clew.history.scope import briefs
+
+    shown = briefs(store, ids)
+    paths = store.connection.execute(
+        "SELECT DISTINCT w.value, p.path FROM json_each(?) w"
+        " CROSS JOIN file_rows f ON f.commit_id = w.value JOIN paths p ON p.path_id = f.path_id",
+        (json.dumps(ids),),
+    )
+    folders = {(row[0], folder) for row in paths if (folder := _folder(row[1]))}
+    return {
+        "repo": _counted(commit["repo"] for commit in shown),
+        "author": _counted(commit["author"] for commit in shown),
+        "path": _counted(folder for _, folder in folders),
+    }
+
+
+def _folder(path: str) -> str:
+    parts = path.split("/")
+    return "/".join(parts[: min(2, len(parts) - 1)]) + "/" if len(parts) > 1 else ""
+
+
+def _counted(names: Any) -> list[tuple[str, int]]:
+    return Counter(names).most_common(_MOST_FACETS)
+
+
+def _marked(line: dict[str, Any], query: Query | None) -> dict[str, Any]:
+    return {**line, "html": marked(line["text"], query)}
+
+
+def marked(text: str, query: Query | None) -> Markup:
+    """The text, escaped, with the words that were looked for marked."""
+    from clew.history.snippets import marks
+
+    parts: list[str] = []
+    at = 0
+    for begin, end in marks(text, query.terms) if query else ():
+        parts += [str(escape(text[at:begin])), "<mark>", str(escape(text[begin:end])), "</mark>"]
+        at = end
+    return Markup("".join([*parts, str(escape(text[at:]))]))  # noqa: S704 - every part is escaped
+
+
+ROUTES = [Route("/history", search)]

@@ -1,0 +1,208 @@
+"""Pulse: activity over time, hotspots, what changes together, lead time and cost of specs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import Route
+
+from clew.kit.errors import ClewError
+from clew.web import charts
+from clew.web.site import page, seconds_of, site_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.history.store import HistoryStore
+    from clew.web.site import Site
+
+_WEEK = 7 * 86400
+_WEEKS = 26
+_MOST = 12
+_LETTERS = 44
+_OWN = ".chant/"
+
+
+def show(request: Request) -> Response:
+    """All plots, each with the numbers behind it."""
+    site = site_of(request)
+    return page(
+        request,
+        "pulse.html",
+        here="pulse",
+        plots=[plot for plot in (*_history_plots(site), *_spec_plots(site)) if plot],
+    )
+
+
+def _history_plots(site: Site) -> list[dict[str, Any] | None]:
+    try:
+        store = site.history()
+        if not store.repos():
+            return []
+    except ClewError:
+        return []
+    return [_activity(store), _hotspots(store), _together(store)]
+
+
+def _activity(store: HistoryStore) -> dict[str, Any]:
+    """Commits a week, by repository; the busiest ones by name."""
+    last = int(time.time()) // _WEEK
+    newest = store.connection.execute("SELECT max(author_time) FROM commits").fetchone()[0]
+    last = min(last, int(newest or 0) // _WEEK)
+    first = last - _WEEKS + 1
+    rows = store.connection.execute(
+        "SELECT r.name, c.author_time / ? AS week, count(*) FROM commits c"
+        " JOIN repos r ON r.repo_id = c.repo_id"
+        " WHERE c.reachable AND c.author_time >= ? AND c.author_time < ? GROUP BY 1, 2",
+        (_WEEK, first * _WEEK, (last + 1) * _WEEK),
+    )
+    counts: dict[str, Counter[int]] = {}
+    for name, week, count in rows:
+        counts.setdefault(name, Counter())[week] += count
+    busiest = sorted(counts, key=lambda name: -sum(counts[name].values()))[:4]
+    labels = [_day(week * _WEEK) for week in range(first, last + 1)]
+    series: dict[str, Any] = {
+        name: [counts[name][week] for week in range(first, last + 1)] for name in busiest
+    }
+    total = sum(sum(weeks.values()) for weeks in counts.values())
+    words = f"Commits a week: {total} in {_WEEKS} weeks up to {labels[-1]}"
+    rows_shown = [
+        (label, *(series[name][at] for name in busiest))
+        for at, label in enumerate(labels)
+        if any(series[name][at] for name in busiest)
+    ]
+    return {
+        "title": "Activity",
+        "note": words,
+        "svg": charts.bars(labels, series, words=words),
+        "columns": ("Week of", *busiest),
+        "rows": rows_shown[::-1],
+    }
+
+
+def _hotspots(store: HistoryStore) -> dict[str, Any] | None:
+    found = _hottest(store)[:_MOST]
+    if not found:
+        return None
+    labels = [_short(entry["path"]) for entry in found]
+    words = f"The files that most commits changed, first {found[0]['path']}"
+    return {
+        "title": "Hotspots",
+        "note": "The files that most commits changed.",
+        "svg": charts.lying_bars(labels, {"commits": [e["commits"] for e in found]}, words=words),
+        "columns": ("File", "Commits", "Lines added", "Lines removed", "People"),
+        "rows": [(e["path"], e["commits"], e["added"], e["removed"], e["authors"]) for e in found],
+        "files": [{"repo": e["repo"], "path": e["path"]} for e in found],
+    }
+
+
+def _hottest(store: HistoryStore) -> list[dict[str, Any]]:
+    """The files that change most, without Clew's own."""
+    from clew.history.hotspots import hotspots
+
+    found: list[dict[str, Any]] = hotspots(store, limit=_MOST * 10)["paths"]
+    return [entry for entry in found if not entry["path"].startswith(_OWN)]
+
+
+def _together(store: HistoryStore) -> dict[str, Any] | None:
+    """Of the hottest files, the pairs that change together most."""
+    from clew.history.cochange import co_change
+
+    pairs: dict[tuple[str, str], tuple[int, float]] = {}
+    for entry in _hottest(store)[:8]:
+        for other in co_change(store, entry["repo"], entry["path"], limit=3)["files"]:
+            first, second = sorted((entry["path"], other["path"]))
+            if first.startswith(_OWN):
+                continue
+            pairs.setdefault((first, second), (other["support"], other["confidence"]))
+    best = sorted(pairs.items(), key=lambda item: -item[1][0])[:_MOST]
+    if not best:
+        return None
+    labels = [f"{_short(a, 20)} + {_short(b, 20)}" for (a, b), _ in best]
+    values = {"commits": [support for _, (support, _) in best]}
+    return {
+        "title": "Change together",
+        "note": "Pairs of files that the same commits changed, among the hottest ones.",
+        "svg": charts.lying_bars(labels, values, words="Pairs of files that change together"),
+        "columns": ("File", "With", "Commits"),
+        "rows": [(a, b, support) for (a, b), (support, _) in best],
+    }
+
+
+def _spec_plots(site: Site) -> list[dict[str, Any]]:
+    try:
+        site.specs()
+    except ClewError:
+        return []
+    return [plot for plot in (_lead_time(site), _cost(site)) if plot]
+
+
+def _lead_time(site: Site) -> dict[str, Any] | None:
+    """Days from a spec's creation to its completion, in order of completion."""
+    from clew.specs.activity import audit_events
+    from clew.specs.ids import date_of
+
+    store = site.specs()
+    created = {e.spec_id: e.time for e in audit_events(store) if e.action == "CREATED"}
+    found = []
+    for head in store.heads(archived=True):
+        end = seconds_of(head.completed_at)
+        begin = seconds_of(created.get(head.id) or date_of(head.id))
+        if head.status == "completed" and end is not None and begin is not None:
+            found.append((end, head.id, head.title or "", max(0.0, end - begin) / 86400))
+    found = sorted(found)[-30:]
+    if not found:
+        return None
+    labels = [_day(end) for end, _, _, _ in found]
+    days = [round(lead, 2) for _, _, _, lead in found]
+    middle = sorted(days)[len(days) // 2]
+    words = f"Lead time of the last {len(found)} completed specs; half took {middle:g} days or less"
+    return {
+        "title": "Lead time",
+        "note": words,
+        "svg": charts.bars(labels, {"days": days}, words=words),
+        "columns": ("Completed", "Spec", "Title", "Days"),
+        "rows": [(_day(end), name, title, round(lead, 2)) for end, name, title, lead in found][
+            ::-1
+        ],
+    }
+
+
+def _cost(site: Site) -> dict[str, Any] | None:
+    """What the runs of each spec cost, as far as agents told."""
+    from clew.work.journal import read_journal
+
+    with read_journal(site.work()) as journal:
+        runs = [] if journal is None else journal.runs()
+    cost: Counter[str] = Counter()
+    attempts: Counter[str] = Counter(run.spec_id for run in runs)
+    for run in runs:
+        cost[run.spec_id] += run.cost_usd or 0  # type: ignore[assignment]
+    best = [(name, float(value)) for name, value in cost.most_common(_MOST) if value]
+    if not best:
+        return None
+    total = sum(cost.values())
+    words = f"Cost of runs by spec; {total:.2f} USD in all"
+    values = {"USD": [round(value, 4) for _, value in best]}
+    return {
+        "title": "Cost",
+        "note": words,
+        "svg": charts.lying_bars([name for name, _ in best], values, words=words),
+        "columns": ("Spec", "USD", "Runs"),
+        "rows": [(name, f"{value:.2f}", attempts[name]) for name, value in best],
+    }
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def _short(path: str, most: int = _LETTERS) -> str:
+    return path if len(path) <= most else f"…{path[-most + 1 :]}"
+
+
+ROUTES = [Route("/pulse", show)]

@@ -1,0 +1,193 @@
+"""What a spec's buttons do: each calls what the command line and the tools call."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.web.pages.board import move_spec
+from clew.web.site import ACTOR, back_to, form_of, path_part, site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.specs.model import Spec
+    from clew.web.site import Site
+
+    Action = Callable[[Site, Spec, dict[str, str]], str]
+
+_MERGE_SECONDS = 3.0
+
+
+def act(request: Request) -> Response:
+    """Do what a button says, then show the spec with a word about it."""
+    site = site_of(request)
+    spec = site.specs().load(request.path_params["spec_id"])
+    action = ACTIONS.get(request.path_params["action"])
+    if action is None:
+        raise Invalid("There is no such action", f"There are: {', '.join(ACTIONS)}.")
+    place = "#review" if request.path_params["action"] == "remark" else ""
+    done = action(site, spec, form_of(request))
+    response = back_to(f"/specs/{path_part(spec.id)}", done)
+    response.headers["location"] += place
+    return response
+
+
+def _start(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.work.modes import Mode, begin_work
+
+    begun = begin_work(site.work(), site.specs(), (spec.id,), Mode())
+    return f"Started: {begun.record['process_id']}"
+
+
+def _pause(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.work.takeover import pause
+
+    pause(site.work(), site.specs(), spec.id)
+    return "Paused. Nothing is lost; start goes on with it."
+
+
+def _take_over(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.work.takeover import take_over
+
+    taken = take_over(site.work(), site.specs(), spec.id)
+    place = taken.facts.worktree
+    return f"It is yours. The work is in {place}" if place else "It is yours."
+
+
+def _release(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.work.takeover import release, release_finished
+
+    if form.get("then") == "finish":
+        release_finished(site.work(), site.specs(), spec.id)
+        return "Handed back as done; it is being checked."
+    release(site.work(), site.specs(), spec.id)
+    return _start(site, spec, form) if form.get("then") == "continue" else "Handed back; paused."
+
+
+def _approve(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.specs.approval import approve
+
+    approve(site.specs(), spec.id, by=form.get("by", "") or "board", actor=ACTOR)
+    return "Approved"
+
+
+def _reject(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.specs.approval import reject
+
+    by, reason = form.get("by", "") or "board", form.get("reason", "")
+    reject(site.specs(), spec.id, by=by, reason=reason, actor=ACTOR)
+    return "Rejected"
+
+
+def _criterion(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.specs.criteria import parse_criteria
+    from clew.specs.updates import check_criterion
+
+    number, seen = form.get("number", ""), form.get("text", "")
+    items = {str(item.number): item.text for item in parse_criteria(spec.body).items}
+    if items.get(number) != seen:
+        raise Conflict(
+            f"The criteria have changed meanwhile: number {number} was \u201c{seen}\u201d when you "
+            f"looked, and is \u201c{items.get(number, 'gone')}\u201d now",
+            "Look at them again; nothing was checked.",
+        )
+    done = check_criterion(
+        site.specs(),
+        spec.id,
+        int(number),
+        checked=form.get("checked") == "yes",
+        evidence=form.get("evidence", "").strip() or None,
+        expected_version=spec.version,
+        actor=ACTOR,
+    )
+    return f"Criterion {number} is {'checked' if done['checked'] else 'open again'}"
+
+
+def _remark(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.web.review import Remark, add_remark
+
+    line = form.get("line", "")
+    if not line.isdecimal() or len(line) > 9:
+        raise Invalid("Which line?", "Give its number in the diff.")
+    side = "old" if form.get("side") == "old" else "new"
+    remark = Remark(form.get("path", ""), int(line), side, form.get("text", ""))
+    add_remark(site.specs(), spec, remark, actor=ACTOR)
+    return "Noted; the next attempt is told"
+
+
+def _reset(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    move_spec(site, spec, "pending")
+    return "Put back: it can be started again"
+
+
+def _complete(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    move_spec(site, spec, "completed")
+    return "Completed"
+
+
+def _cancel(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.specs.endings import cancel
+
+    cancel(site.specs(), spec.id, actor=ACTOR)
+    return "Cancelled"
+
+
+def _archive(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.specs.endings import archive
+
+    archive(site.specs(), spec.id, actor=ACTOR)
+    return "Archived"
+
+
+def _merge(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    """Merge in the background: the project's checks may take their time."""
+    from clew.specs.config import load_config
+    from clew.work.merging import Merger
+
+    ended: list[str] = []
+    failed: list[ClewError] = []
+
+    def merge() -> None:
+        try:
+            merger = Merger(site.work(), site.specs(), load_config(site.root))
+            for result in merger.merge([spec.id]):
+                if result.is_merged:
+                    ended.append(f"Merged as {(result.commit or '')[:12]}")
+                else:
+                    failed.append(
+                        Conflict(result.note or f"Not merged: {result.status}", result.hint)
+                    )
+        except ClewError as error:
+            failed.append(error)
+
+    worker = threading.Thread(target=merge, name=f"merge {spec.id}")
+    worker.start()
+    worker.join(_MERGE_SECONDS)
+    if failed:
+        raise failed[0]
+    return ended[0] if ended else "Merging; this page tells how it went"
+
+
+ACTIONS: dict[str, Action] = {
+    "start": _start,
+    "pause": _pause,
+    "takeover": _take_over,
+    "release": _release,
+    "approve": _approve,
+    "reject": _reject,
+    "criterion": _criterion,
+    "remark": _remark,
+    "reset": _reset,
+    "complete": _complete,
+    "cancel": _cancel,
+    "archive": _archive,
+    "merge": _merge,
+}
+ROUTES = [Route("/specs/{spec_id}/do/{action}", act, methods=["POST"])]

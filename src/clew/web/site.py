@@ -1,0 +1,239 @@
+"""What every page knows: the project, its stores, and how an answer is made of a template."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from clew.kit.shown import shown_text
+from clew.web.security import CSRF_FIELD, Keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.history.store import HistoryStore
+    from clew.specs.store import SpecStore
+    from clew.work.places import Places
+
+ACTOR = "web"
+PAGES = (
+    ("board", "/", "Board"),
+    ("thread", "/thread", "Thread"),
+    ("history", "/history", "History"),
+    ("documents", "/documents", "Documents"),
+    ("commands", "/commands", "Commands"),
+    ("pulse", "/pulse", "Pulse"),
+)
+STATE_WORDS = {
+    "ready": "Ready",
+    "pending": "Pending",
+    "blocked": "Blocked",
+    "in_progress": "In progress",
+    "paused": "Paused",
+    "needs_attention": "Needs attention",
+    "failed": "Failed",
+    "completed": "Completed",
+    "cancelled": "Cancelled",
+}
+_AGES = ((60, "s"), (3600, "min"), (86400, "h"), (86400 * 60, "d"), (86400 * 730, "mo"))
+_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "mo": 86400 * 30, "y": 86400 * 365}
+
+
+@dataclass(frozen=True)
+class Site:
+    """One project as the board shows it."""
+
+    root: Path
+    keys: Keys = field(default_factory=Keys)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    read_only: bool = False
+    is_export: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the project is called: its directory."""
+        return shown_text(self.root.name) or str(self.root)
+
+    def specs(self) -> SpecStore:
+        """The project's specs."""
+        from clew.specs.store import open_store
+
+        return open_store(project=str(self.root))
+
+    def work(self) -> Places:
+        """Where the project's runs are."""
+        from clew.work.places import Places
+
+        return Places(self.root)
+
+    def history(self) -> HistoryStore:
+        """The index of commits, for reading."""
+        from clew.history.tools import reading_store
+        from clew.kit.call import Call
+
+        return reading_store(Call(settings=self.settings))
+
+
+def site_of(request: Request) -> Site:
+    """The site that a request is about."""
+    found = request.app.state.site
+    assert isinstance(found, Site)
+    return found
+
+
+def form_of(request: Request) -> dict[str, str]:
+    """The fields of the form that came with a change."""
+    form: dict[str, str] = request.state.form
+    return form
+
+
+def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A whole page."""
+    return HTMLResponse(render(request, template, **values), status)
+
+
+def render(request: Request, template: str, /, **values: Any) -> str:
+    """A template filled in with what all of them use, and these values."""
+    site = site_of(request)
+    common = {
+        "site": site,
+        "nav": PAGES,
+        "csrf_field": CSRF_FIELD,
+        "csrf": "" if site.is_export else site.keys.csrf,
+        "can_write": not site.read_only,
+        "notice": request.query_params.get("notice", ""),
+        "path": request.url.path,
+    }
+    environment: Environment = request.app.state.environment
+    return environment.get_template(template).render({**common, **values})
+
+
+def back_to(path: str, notice: str = "", **query: str) -> Response:
+    """After a change: to a page, which says what was done."""
+    wanted = {**query, **({"notice": notice} if notice else {})}
+    return RedirectResponse(path + (f"?{urlencode(wanted)}" if wanted else ""), 303)
+
+
+def wants_data(request: Request) -> bool:
+    """Whether a script asks, which needs no page."""
+    return request.headers.get("accept", "").startswith("application/json")
+
+
+def build_environment() -> Environment:
+    """The templates, where everything is escaped unless it was made safe."""
+    from clew.web.markdown import safe_html
+
+    environment = Environment(
+        loader=PackageLoader("clew.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "state": state_word,
+        "ago": ago,
+        "day": day,
+        "moment": moment_text,
+        "span": span,
+        "markdown": safe_html,
+        "path": path_part,
+        "shown": shown_text,
+    }
+    environment.globals |= {"url": url, "asset": asset}
+    return environment
+
+
+def state_word(name: str) -> str:
+    """A status as people read it."""
+    return STATE_WORDS.get(name, name.replace("_", " ").capitalize())
+
+
+def url(path: str, /, **query: object) -> str:
+    """An address of this site; what is empty is left out of the query."""
+    pairs = [(name, str(value)) for name, value in query.items() if value not in (None, "")]
+    return path + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+def path_part(text: str) -> str:
+    """A text as one part of an address."""
+    return quote(text, safe="")
+
+
+def asset(name: str) -> str:
+    """The address of a file of ours; a new content has a new address."""
+    return f"/static/{name}?v={_asset_versions()[name]}"
+
+
+_versions: dict[str, str] = {}
+
+
+def _asset_versions() -> dict[str, str]:
+    import hashlib
+
+    if not _versions:
+        for entry in files("clew.web").joinpath("static").iterdir():
+            if entry.is_file():
+                _versions[entry.name] = hashlib.sha256(entry.read_bytes()).hexdigest()[:10]
+    return _versions
+
+
+def seconds_of(value: float | str | None) -> float | None:
+    """A moment in seconds: given so, or as the texts of specs and journals have it."""
+    if value is None or isinstance(value, int | float):
+        return value
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def span(seconds: float | None) -> str:
+    """A length of time in its largest fitting unit."""
+    if seconds is None:
+        return ""
+    for most, unit in _AGES:
+        if seconds < most:
+            return f"{int(seconds // _UNITS[unit])} {unit}"
+    return f"{int(seconds // _UNITS['y'])} y"
+
+
+def ago(value: float | str | None) -> str:
+    """How long ago a moment was."""
+    seconds = seconds_of(value)
+    if seconds is None:
+        return ""
+    passed = time.time() - seconds
+    return "just now" if passed < 45 else f"{span(passed)} ago"
+
+
+def day(value: float | str | None) -> str:
+    """The day of a moment."""
+    return _formatted(value, "%Y-%m-%d")
+
+
+def moment_text(value: float | str | None) -> str:
+    """A moment to the minute, in the server's time."""
+    return _formatted(value, "%Y-%m-%d %H:%M")
+
+
+def _formatted(value: float | str | None, form: str) -> str:
+    seconds = seconds_of(value)
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).astimezone().strftime(form)
+    except (OverflowError, ValueError, OSError):
+        return ""

@@ -1,0 +1,143 @@
+"""The HTTP server: what happens to it or to its clients, it answers whoever comes next."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from tests.support.client import BIN
+from tests.support.faults import eventually, is_stopped, small_disk, start
+from tests.support.http import HttpServer, face_http, http_server, raw_connection
+from tests.support.proof import amount
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+@pytest.fixture
+def token(private_home):
+    """Reads the token of this home, once a server has made it."""
+    return lambda: (private_home / ".clew" / "secrets" / "http-token").read_text().strip()
+
+
+def assert_answers(server):
+    """A ping and a list, answered."""
+    assert server.post(PING) == (200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    status, answer = server.post(LIST)
+    assert status == 200
+    assert answer["result"]["tools"]
+
+
+@pytest.mark.thorough
+def test_killed_and_started_again_with_the_same_token(token, faults):
+    seen = set()
+    for _ in range(amount(2, 5)):
+        with http_server(face_http("clew", "serve")) as server:
+            server.token = token()
+            assert_answers(server)
+            seen.add(server.token)
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait()
+            faults.survived()
+    assert len(seen) == 1
+
+
+def test_stopped_and_continued(token, faults):
+    with http_server(face_http("clew", "serve")) as server:
+        server.token = token()
+        server.process.send_signal(signal.SIGSTOP)
+        eventually(lambda: is_stopped(server.process.pid))
+        answers = []
+        waiting = [
+            threading.Thread(target=lambda: answers.append(server.post(PING)[0])) for _ in range(8)
+        ]
+        for thread in waiting:
+            thread.start()
+        server.process.send_signal(signal.SIGCONT)
+        for thread in waiting:
+            thread.join(20)
+        assert answers == [200] * 8
+        assert_answers(server)
+        faults.survived()
+
+
+def test_clients_that_leave_in_the_middle(token, dice, faults):
+    head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    with http_server(face_http("clew", "serve")) as server:
+        server.token = token()
+        whole = head + f"Authorization: Bearer {server.token}\r\n".encode()
+        whole += b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        for _ in range(amount(40, 400)):
+            with raw_connection(server, whole[: dice.randrange(len(whole) + 1)]) as connection:
+                if dice.random() < 0.5:
+                    linger = (1).to_bytes(4, "little") + bytes(4)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            faults.survived()
+        assert_answers(server)
+
+
+def test_more_connections_than_it_may_have_files(token, faults):
+    files = (resource.RLIMIT_NOFILE, (64, 64))
+    with start([BIN / "clew", "serve", "--http", "--port", "0"], limits=files) as process:
+        server = HttpServer(process, process.stdout.readline().strip())
+        server.token = token()
+        address = (server.address.hostname, server.address.port)
+        crowd = [socket.create_connection(address, timeout=5) for _ in range(100)]
+        time.sleep(0.2)
+        for connection in crowd:
+            connection.close()
+        eventually(lambda: answered(server))
+        assert_answers(server)
+        process.terminate()
+        process.communicate()
+    faults.survived()
+
+
+def answered(server):
+    """Whether it takes connections again."""
+    try:
+        return server.post(PING)[0] == 200
+    except OSError:
+        return False
+
+
+def test_a_full_disk_under_its_home(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk", 2) as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        with http_server(face_http("clariad", "serve")) as server:
+            server.token = (disk.path / "home" / "secrets" / "http-token").read_text().strip()
+            disk.leave(0)
+            assert_answers(server)
+            call = {"name": "long_running_operation", "arguments": {"name": "x", "duration": 1}}
+            asked = {"io.modelcontextprotocol/tasks": {}}
+            status, answer = server.modern("tools/call", {"extensions": asked}, **call)
+            assert status == 200
+            assert "Traceback" not in str(answer)
+            disk.empty()
+            assert_answers(server)
+        faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_home_that_cannot_be_written_is_told(tmp_path, faults):
+    with small_disk(tmp_path / "disk", 2) as disk:
+        with disk.read_only():
+            done = subprocess.run(
+                [BIN / "clew", "serve", "--http", "--port", "0"],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
+                env={**os.environ, "CLEW_HOME": str(disk.path / "home")},
+            )
+        assert done.returncode == 1
+        assert "Read-only file system" in done.stderr
+        assert "Traceback" not in done.stderr
+        faults.survived()

@@ -1,0 +1,144 @@
+"""The merge queue: main is old or new, the user's own changes stay, and the next merge works."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from clew.work.glance import has_open_runs
+from clew.work.reconcile import reconcile
+from tests.support.faults import (
+    EIO,
+    ENOSPC,
+    KILL,
+    chosen,
+    clock,
+    ended,
+    eventually,
+    need_strace,
+    python,
+    run,
+    run_with,
+    small_disk,
+    start,
+    steps_of,
+)
+from tests.support.proof import amount
+from tests.work_merging.making import Shop
+
+MERGE = """
+import sys
+from pathlib import Path
+from clew.kit.errors import ClewError
+from clew.specs.config import load_config
+from clew.specs.store import SpecStore
+from clew.work.merging import Merger
+from clew.work.places import Places
+root = Path(sys.argv[1])
+try:
+    for result in Merger(Places(root), SpecStore(root), load_config(root)).merge(sys.argv[2:]):
+        print(result.status, result.note)
+except (ClewError, OSError) as error:
+    sys.exit(f"refused: {error}")
+"""
+
+
+def ready_to_merge(path):
+    """A shop with a finished spec, another commit on main, and a change that is not committed."""
+    shop = Shop(path)
+    shop.finished("001", {"new.txt": "new\n"})
+    shop.repo.commit("meanwhile", {"c.txt": "c\n"})
+    shop.repo.write("b.txt", "mine\n")
+    return shop
+
+
+def assert_old_or_new(shop, old):
+    """Nothing half done is to be seen, and nothing of the user's is gone."""
+    shop.repo.git("fsck", "--no-dangling")
+    assert (shop.root / "b.txt").read_text() == "mine\n"
+    assert shop.shown("a.txt") == "a\n"
+    files = shop.repo.text("ls-tree", "--name-only", "main").split()
+    assert ("new.txt" in files) == (shop.main() != old)
+
+
+def assert_merges_now(shop):
+    """Whatever happened, the next command gets it done."""
+    reconcile(shop.places)
+    shop.merge("001")
+    assert shop.shown("new.txt") == "new\n"
+    assert shop.repo.git("status", "--porcelain") == b" M b.txt\n"
+    assert shop.store.load("001").status == "completed"
+    assert not has_open_runs(shop.root)
+
+
+@pytest.mark.parametrize("fault", amount([KILL], [KILL, EIO, ENOSPC]))
+def test_a_fault_at_any_step(tmp_path, dice, faults, fault):
+    need_strace()
+    steps = steps_of(python(MERGE, ready_to_merge(tmp_path / "shop").root, "001"), tmp_path)
+    for number, step in enumerate(chosen(dice, steps, amount(1, 5))):
+        shop = ready_to_merge(tmp_path / f"shop{number}")
+        old = shop.main()
+        done = run_with(fault, step, python(MERGE, shop.root, "001"))
+        assert "Traceback" not in done.stderr, done.stderr
+        assert_old_or_new(shop, old)
+        assert_merges_now(shop)
+        faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_full_disk(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        for free in amount((8192,), (0, 8192, 65536, 200_000)):
+            shop = ready_to_merge(disk.path / f"shop{free}")
+            old = shop.main()
+            disk.leave(free)
+            done = run(python(MERGE, shop.root, "001"))
+            assert "Traceback" not in done.stderr, done.stderr
+            disk.empty()
+            assert_old_or_new(shop, old)
+            assert_merges_now(shop)
+            faults.survived()
+
+
+def test_a_stopped_merger_is_waited_for_and_a_killed_one_is_not(tmp_path, faults):
+    shop = ready_to_merge(tmp_path / "shop")
+    shop.finished("002", {"two.txt": "2\n"})
+    mark = tmp_path / "mark"
+    shop.configure("merge:", f"  checks: ['test -e {mark} || {{ touch {mark}; sleep 60; }}']")
+    first = start(python(MERGE, shop.root, "001"))
+    eventually(mark.exists)
+    first.send_signal(signal.SIGSTOP)
+    second = start(python(MERGE, shop.root, "002"))
+    first.kill()
+    ended(first)
+    assert ended(second) == (0, "")
+    assert shop.shown("two.txt") == "2\n"
+    assert_merges_now(shop)
+    faults.survived()
+
+
+@pytest.mark.thorough
+def test_two_machines_merge_into_one_checkout(tmp_path, faults):
+    shop = ready_to_merge(tmp_path / "shop")
+    shop.finished("002", {"two.txt": "2\n"})
+    machines = [
+        start(python(MERGE, shop.root, spec_id), env={"CLEW_HOME": str(tmp_path / spec_id)})
+        for spec_id in ("001", "002")
+    ]
+    assert [ended(machine) for machine in machines] == [(0, "")] * 2
+    assert (shop.shown("new.txt"), shop.shown("two.txt")) == ("new\n", "2\n")
+    assert_merges_now(shop)
+    faults.survived()
+
+
+@pytest.mark.thorough
+def test_the_clock_jumps_back_in_the_middle(tmp_path, faults):
+    shop = ready_to_merge(tmp_path / "shop")
+    shop.finished("002", {"two.txt": "2\n"})
+    for spec_id, offset in (("002", 10**9), ("001", -(10**9))):
+        done = run(python(MERGE, shop.root, spec_id), env=clock(offset))
+        assert done.stdout.startswith("merged"), done
+        faults.survived()
+    assert_merges_now(shop)

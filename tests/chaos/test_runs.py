@@ -1,0 +1,238 @@
+"""Runs of agents: whatever ends or stops, work is kept, the spec is free again, nobody is stuck."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clew.kit.errors import ClewError
+from clew.work.control import stop_run
+from clew.work.identity import is_alive, own_identity, processes_of_run, send_signal
+from clew.work.journal import open_journal
+from clew.work.launch import continuation, start_run
+from clew.work.model import Phase, Request
+from clew.work.reconcile import reconcile
+from tests.support.faults import (
+    EIO,
+    KILL,
+    chosen,
+    clock,
+    eventually,
+    need_strace,
+    python,
+    run,
+    run_with,
+    small_disk,
+    steps_of,
+)
+from tests.support.proof import amount
+from tests.work.conftest import SCRIPT, Project, kill
+
+# Starts a run and waits until it is over; what it starts is traced with it.
+START = """
+import sys, time
+from pathlib import Path
+from clew.kit.errors import ClewError
+from clew.work.journal import open_journal
+from clew.work.launch import start_run
+from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
+from clew.work.places import Places
+root, *command = sys.argv[1:]
+places = Places(Path(root))
+request = RunRequest("001", "Do it.", agent=AgentChoice("command", command=tuple(command)),
+                     limits=Limits(stop_grace_seconds=2), worktree=WorktreeSettings())
+try:
+    run = start_run(places, request, seconds=20).run
+    while not sys.stdin.closed:
+        with open_journal(places) as journal:
+            run = journal.get(run.run_id)
+        if not run.is_open or not Path(f"/proc/{run.owner.pid}").exists():
+            break
+        time.sleep(0.05)
+except (ClewError, OSError) as error:
+    sys.exit(f"refused: {error}")
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path / "house")
+    yield made
+    end_everything(made)
+
+
+def end_everything(project):
+    """kill -9 whatever a project's runs still have."""
+    if not project.places.journal.exists():
+        return
+    with open_journal(project.places) as journal:
+        runs = journal.runs()
+    for one in runs:
+        for process in [*processes_of_run(one.run_id), one.owner]:
+            if process is not None and process.pid != os.getpid():
+                kill(process)
+
+
+def agent(*steps):
+    return (sys.executable, SCRIPT, *steps)
+
+
+def settled(project):
+    """The newest run once nobody owns it, or None if none was ever claimed."""
+    with open_journal(project.places) as journal:
+        found = journal.latest("001")
+    if found is None:
+        return None
+    eventually(lambda: reconcile(project.places) or not project.run(found.run_id).is_open)
+    return project.run(found.run_id)
+
+
+def assert_can_go_on(project, before=None):
+    """No process is left, and the spec can be worked on again, with what was done."""
+    request = project.request("edit=after.txt", "commit=after.txt")
+    if before is not None:
+        assert processes_of_run(before.run_id) == []
+        request = continuation(request, before)
+    after = project.ended(start_run(project.places, request, seconds=20).run)
+    assert after.phase == "finished", (after.phase, after.failure)
+    assert (Path(after.worktree) / "after.txt").exists()
+    return after
+
+
+@pytest.mark.parametrize("fault", amount([KILL], [KILL, EIO]))
+def test_a_fault_at_any_step_of_starter_supervisor_or_agent(tmp_path, dice, faults, fault):
+    need_strace()
+    calm = Project(tmp_path / "calm")
+    steps = steps_of(python(START, calm.root, *agent("edit", "commit", "say")), tmp_path)
+    for number, step in enumerate(chosen(dice, steps, amount(1, 8))):
+        project = Project(tmp_path / f"house{number}")
+        try:
+            run_with(fault, step, python(START, project.root, *agent("edit", "commit", "say")))
+            before = settled(project)
+            after = assert_can_go_on(project, before)
+            if before is not None and before.snapshot:
+                assert (Path(after.worktree) / "made.txt").exists()
+            project.repo.git("fsck", "--no-dangling")
+        finally:
+            end_everything(project)
+        faults.survived()
+
+
+def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
+    started = project.start("edit", "say", "hang")
+    eventually(lambda: "hello" in project.log())
+    send_signal(started.owner, signal.SIGSTOP)
+    assert reconcile(project.places) == []
+    assert project.run(started.run_id).is_open
+    with pytest.raises(ClewError):
+        start_run(project.places, project.request("say"))
+    with open_journal(project.places) as journal:
+        journal.ask(started.run_id, Request.PAUSE)
+    kill(started.owner)
+    eventually(lambda: not is_alive(started.owner))
+    found = settled(project)
+    assert found.phase == "paused"
+    assert_can_go_on(project, found)
+    faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_stopped_agent_can_be_cancelled(project, faults):
+    started = project.start("edit", "say", "hang")
+    eventually(lambda: "hello" in project.log())
+    send_signal(project.run(started.run_id).agent_process, signal.SIGSTOP)
+    stop_run(project.places, "001", Request.CANCEL, seconds=20)
+    assert project.ended(started).phase == "cancelled"
+    assert processes_of_run(started.run_id) == []
+    faults.survived()
+
+
+@pytest.mark.parametrize("place", amount(["started"], ["prepared", "started", "agent_exited"]))
+def test_forged_owners_neither_hold_a_spec_nor_get_innocents_killed(project, faults, place):
+    """A pid that another process has now, an earlier boot, and another machine's."""
+    own = own_identity()
+    forged = [
+        replace(own, started="ticks-1"),
+        replace(own, boot="another machine"),
+        replace(own, pid=1, started="ticks-0"),
+        replace(own, pid=2**22 - 1),
+    ]
+    order = (Phase.PREPARED, Phase.WORKTREE, Phase.STARTED, Phase.AGENT_EXITED)
+    for number, owner in enumerate(forged):
+        with open_journal(project.places) as journal:
+            spec = f"10{number}"
+            one = journal.claim(spec, mode="single", agent="command", model=None, plan={})
+            for phase in order[1 : order.index(Phase(place)) + 1]:
+                journal.move(one.run_id, phase)
+            journal.update(one.run_id, owner=owner, agent_process=owner)
+        reconcile(project.places)
+        assert not project.run(one.run_id).is_open
+        assert is_alive(own)
+        faults.survived()
+    assert_can_go_on(project)
+
+
+@pytest.mark.thorough
+def test_a_run_of_another_machine_is_left_alone_while_it_holds_its_lock(project, tmp_path, faults):
+    started = project.start("edit", "say", "hang")
+    eventually(lambda: "hello" in project.log())
+    with open_journal(project.places) as journal:
+        journal.update(started.run_id, owner=replace(started.owner, boot="another machine"))
+    code = (
+        "import sys; from pathlib import Path; from clew.work.places import Places;"
+        "from clew.work.reconcile import reconcile; print(reconcile(Places(Path(sys.argv[1]))))"
+    )
+    other = {"CLEW_HOME": str(tmp_path / "other")}
+    assert run(python(code, project.root), env=other).stdout == "[]\n"
+    assert project.run(started.run_id).is_open
+    kill(started.owner)
+    eventually(lambda: not is_alive(started.owner))
+    assert "interrupted" in run(python(code, project.root), env=other).stdout
+    assert (Path(started.worktree) / "made.txt").exists()
+    faults.survived()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("offset", [-(10**9), 10**9])
+def test_the_clock_jumps(project, faults, offset):
+    done = run(python(START, project.root, *agent("edit", "commit")), env=clock(offset))
+    assert (done.returncode, done.stderr) == (0, "")
+    found = settled(project)
+    assert found.phase == "finished"
+    assert_can_go_on(project, found)
+    faults.survived()
+
+
+def test_the_disk_is_full_from_the_start_or_from_the_middle_on(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        project = Project(disk.path / "house")
+        try:
+            disk.leave(0)
+            done = run(python(START, project.root, *agent("edit")))
+            assert "Traceback" not in done.stderr, done.stderr
+            assert done.returncode
+            disk.empty()
+            assert_can_go_on(project, settled(project))
+            faults.survived()
+            started = project.start("edit=kept.txt", "say", "wait_for=go", "commit=kept.txt")
+            eventually(lambda: "hello" in project.log())
+            disk.leave(0)
+            Path(started.worktree, "go").touch()
+            eventually(
+                lambda: not is_alive(started.owner) or not project.run(started.run_id).is_open
+            )
+            disk.empty()
+            found = settled(project)
+            assert not found.is_open
+            after = assert_can_go_on(project, found)
+            assert (Path(after.worktree) / "kept.txt").exists()
+            faults.survived()
+        finally:
+            disk.empty()
+            end_everything(project)

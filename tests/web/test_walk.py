@@ -1,0 +1,49 @@
+"""The thread walked by clicking: from a vision to a line, and from the line back."""
+
+from __future__ import annotations
+
+
+def test_from_a_vision_to_a_line_and_back(shop, visit):
+    shop.filled()
+    with shop.serve() as server:
+        opened = visit(server)
+        page = opened.page
+        page.get_by_role("link", name="Thread").click()
+        page.get_by_role("link", name="BO-1 Raise completed orders").click()
+        page.get_by_text("BO-1 in").get_by_role("link", name="docs/vision.md").wait_for()
+        page.get_by_role("link", name="2026-03-01-007-stu").first.click()
+        page.get_by_role("heading", name="Lay the groundwork, part 1").wait_for()
+        page.get_by_role("link", name="Where it comes from").click()
+        page.get_by_role("link", name="chant(2026-03-01-007-stu)").click()
+        page.get_by_role("heading", name="chant(2026-03-01-007-stu): lay the groundwork").wait_for()
+        page.get_by_role("link", name="src/base.py").click()
+        page.get_by_role("link", name="Why line 1 is there").click()
+        chain = page.get_by_role("list", name="The thread, link by link")
+        stations = chain.get_by_role("listitem").all_inner_texts()
+        assert ["BASE = 1" in stations[0], "Raise completed orders" in stations[-1]] == [True, True]
+        chain.get_by_role("link", name="Raise completed orders").click()
+        page.get_by_role("heading", name="Raise completed orders").wait_for()
+
+
+def test_gaps_are_told_with_where_to_look(shop, visit):
+    shop.filled()
+    with shop.serve() as server:
+        opened = visit(server)
+        opened.go("/thread")
+        page = opened.page
+        page.get_by_text("Features without a spec").wait_for()
+        page.locator(".gaps").get_by_role("link", name="FE-3").click()
+        page.get_by_role("heading", name="Gift wrapping").wait_for()
+
+
+def test_why_is_asked_in_words(shop, visit):
+    shop.filled()
+    with shop.serve() as server:
+        opened = visit(server)
+        opened.go("/thread")
+        page = opened.page
+        page.get_by_label("Why is this here?").fill("src/orders.py:3")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Why src/orders.py:3").wait_for()
+        assert opened.go("/thread?why=../../etc/passwd:1") in (400, 404)
+        assert "root:" not in page.content()
