@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.advisors.builder import build_vision
-from clew.advisors.facts import from_document, from_text
+from clew.advisors.facts import MOST_STATEMENTS, from_document, from_text
 from clew.advisors.model import Facts, Item
 from clew.advisors.statements import inline, plain, statements
 from tests.advisors.strategies import texts
@@ -113,6 +113,11 @@ def test_a_document_gives_its_facts_back():
     again = from_document(document)
     assert [item.id for item in again.objectives] == ["BO-1"]
     assert again.features[0].text == "Users can pay"
+
+
+def test_what_is_too_long_to_be_read_is_said():
+    facts = from_text("Users can read.\n- x\n" * (MOST_STATEMENTS + 1))
+    assert facts.assumptions[-1].text.startswith("What stands from line ")
 
 
 @given(texts)

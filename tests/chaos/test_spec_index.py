@@ -73,7 +73,7 @@ def test_a_damaged_index_is_built_again(project, dice, faults):
         answer(project)
     raw = index.read_bytes()
     made = damages(dice, raw)
-    for _ in range(amount(40, 600)):
+    for _ in range(amount(40, 200)):
         index.write_bytes(next(made))
         store = SpecStore(project.root)
         heads = [(head.id, head.title, head.status) for head in store.heads()]

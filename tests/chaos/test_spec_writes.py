@@ -113,7 +113,7 @@ def test_a_fault_at_any_step_of_a_write(project, dice, faults, tmp_path, name, f
     need_strace()
     command = chant(project.root, *COMMANDS[name])
     steps = steps_of(command, tmp_path)
-    for step in chosen(dice, steps, amount(1, 8)):
+    for step in chosen(dice, steps, amount(1, 5)):
         before = len(SpecStore(project.root).heads())
         done = run_with(fault, step, command)
         if fault != KILL:
@@ -129,7 +129,7 @@ def test_archiving_is_killed_at_any_step(project, dice, faults, tmp_path):
     need_strace()
     project.spec("x", "status: completed", BODY)
     steps = steps_of(chant(project.root, "archive", "x"), tmp_path)
-    for number, step in enumerate(chosen(dice, steps, amount(1, 8))):
+    for number, step in enumerate(chosen(dice, steps, amount(1, 5))):
         name = f"y{number}"
         project.spec(name, "status: completed\nunknown: kept", BODY)
         run_with(KILL, step, chant(project.root, "archive", name))

@@ -18,7 +18,8 @@ from clew.history.ingest import sync_repo
 from clew.history.repositories import register, remove
 from clew.history.semantic import search_semantic
 from clew.history.store import HistoryStore
-from clew.history.vectorfile import embed_after_sync, vectors_path
+from clew.history.syncing import bring_up_to_date
+from clew.history.vectorfile import vectors_path
 from clew.history.vectors import CommitVectors, embed_commits, without_references
 from clew.kit.errors import Conflict, Unavailable
 from clew.models.embedding import MODEL, URL, EndpointEmbedder, packaged_embedder
@@ -271,8 +272,7 @@ def test_a_sync_makes_vectors_only_where_that_was_asked_for(store, story, capsys
     for options, waiting in ([], 1), (["--with-sync"], 0), (["--without-sync"], 1):
         assert run(build_group("commitmux"), "commitmux", ["embed", *options, *place]) == 0
         repository.commit(f"One more commit after {options}")
-        sync_repo(store, store.find_repo("r"))
-        assert embed_after_sync(store, store.find_repo("r")) is None
+        assert bring_up_to_date(store, store.find_repo("r")).problems == ()
         reasons = search_semantic(store, "one more commit")["skipped"]
         assert len(reasons) == waiting
 
@@ -284,10 +284,10 @@ def test_a_sync_is_not_spoilt_by_an_endpoint_that_fails(store, story, monkeypatc
         assert run(build_group("commitmux"), "commitmux", ["embed", "--rebuild", "--with-sync",
                                                            "--db", str(store.path)]) == 0  # fmt: skip
         story[0].commit("One more commit than before")
-        sync_repo(store, store.find_repo("r"))
         endpoint.manners = ["refused"]
-        problem = embed_after_sync(store, store.find_repo("r"))
-    assert "Incorrect API key" in problem
+        done = bring_up_to_date(store, store.find_repo("r"))
+    assert done.indexed == 1
+    assert "Incorrect API key" in done.problems[0]
 
 
 def test_references_are_left_out():

@@ -46,7 +46,7 @@ def test_each_hit_has_what_it_is_and_the_call_that_shows_more(story):
 
 
 def test_the_snippet_is_the_line_that_answers(story):
-    hit = next(one for one in found(story, "store without a server").hits if one.kind == "document")
+    hit = next(one for one in found(story, "because of the server").hits if one.kind == "document")
     assert hit.id == "docs/adr/0001-keep-orders-in-sqlite.md"
     assert "no server" in hit.snippet
 

@@ -82,3 +82,26 @@ def test_the_pages_are_walked_by_keyboard(shop, visit):
         assert page.evaluate("document.activeElement.id") == "main"
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.id") == "quick"
+
+
+def test_the_checker_sees_what_is_wrong(browser):
+    page = browser.new_page()
+    page.set_content(
+        "<p style='color: #aaa; background: #fff'>pale</p><img src=x><input><h3>skips</h3>"
+        "<button></button><a href='#'></a><div id=a></div><div id=a></div>"
+    )
+    found = " ".join(findings(page))
+    page.close()
+    for rule in (
+        "lang",
+        "title",
+        "main",
+        "h1",
+        "skipped",
+        "contrast",
+        "alt",
+        "label",
+        "no name",
+        "twice",
+    ):
+        assert rule in found

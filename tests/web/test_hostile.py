@@ -21,11 +21,12 @@ def test_hostile_specs_are_shown_and_do_nothing(shop, visit):
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("<script>window.hacked = 1</script>\n</pre><b>out</b>\n")
     files = {"src/<b>x.py": "<script>window.hacked = 1</script>\n", "a.md": "</code></table>\n"}
+    shop.repo.commit("Write it down")
     shop.branch(SPEC, files)
     with shop.serve() as server:
         opened = visit(server)
         for path in ("/", f"/specs/{SPEC}", f"/specs/{SPEC}/edit", "/?q=<script>", "/?label=<b>"):
-            opened.go(path)
+            assert opened.go(path) == 200
             page = opened.page
             page.wait_for_timeout(100)
             assert page.evaluate("window.hacked") is None

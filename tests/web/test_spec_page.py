@@ -108,9 +108,9 @@ def test_two_people_on_two_tabs_lose_nothing(shop, visit):
             "What the first one wrote"
             in second.get_by_role("textbox", name="As it is now").input_value()
         )
-        assert "What the second one wrote" in second.get_by_label("Yours").input_value()
+        assert "What the second one wrote" in second.get_by_role("textbox", name="Yours").input_value()
         assert "What the first one wrote" in shop.store.load(READY).body
-        second.get_by_label("Yours").fill("# Both\n\nWhat both wrote\n")
+        second.get_by_role("textbox", name="Yours").fill("# Both\n\nWhat both wrote\n")
         second.get_by_role("button", name="Save mine").click()
         second.get_by_text("Saved").wait_for()
     assert shop.store.load(READY).body.strip() == "# Both\n\nWhat both wrote"

@@ -119,10 +119,11 @@ def _flow(facts: Facts) -> Iterator[str]:
     """One numbered way through the components for each feature."""
     people = [(person, part.id) for person, part in people_of_parts(facts)]
     stores = {one.id: one for one in facts.components}
+    served = {one.id: set(one.references("features")) for one in facts.components}
     number = 0
     for feature in facts.features:
         for part in facts.components:
-            if feature.id not in part.references("features"):
+            if feature.id not in served[part.id]:
                 continue
             number += 1
             actors = [
@@ -203,8 +204,9 @@ def _traceability(facts: Facts, decisions: Mapping[str, str]) -> str:
         return gap_text(facts, "features")
     technology = {one.text: one.id for one in facts.technologies}
     rows = ["| Feature | Objective | Component | Decision |", "| --- | --- | --- | --- |"]
+    served = {one.id: set(one.references("features")) for one in facts.components}
     for feature in facts.features:
-        parts = [one for one in facts.components if feature.id in one.references("features")]
+        parts = [one for one in facts.components if feature.id in served[one.id]]
         names = [name.strip() for part in parts for name in part.get("technology").split(",")]
         about = [part.id for part in parts] + [technology.get(name, "") for name in names]
         links = dict.fromkeys(_short(decisions.get(one, "")) for one in about)

@@ -146,11 +146,8 @@ def prose(text: str) -> str:
             fence = None
     if fence is not None:
         lines.append(fence)
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return "\n".join(lines)
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""
 
 
 def split_body(body: str) -> Body:

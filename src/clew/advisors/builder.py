@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST_TITLE = 80
 _FEW_WORDS = 3
+_SOON = 200
 _HEADING = re.compile(r"^\s{0,3}#\s+(\S.*?)\s*#*\s*$", re.MULTILINE)
 _NAMED = re.compile(
     r"^(?:the )?([A-Z][\w.+-]*(?: [A-Z][\w.+-]*){0,3}) (?:is|will be|helps|lets|ist) "
@@ -36,7 +37,7 @@ def title_of(description: str) -> str:
     heading = _HEADING.search(description)
     if heading and len(heading[1]) <= LONGEST_TITLE and not INSTRUCTION.search(heading[1]):
         return inline(heading[1])
-    told = [one.text for one in statements(description) if not INSTRUCTION.search(one.text)]
+    told = [one.text for one in statements(description, _SOON) if not INSTRUCTION.search(one.text)]
     said = next((one for one in told if CATEGORY.search(one) or CATEGORY_JAPANESE.search(one)), "")
     said = said or next((one for one in told if len(one.split()) > _FEW_WORDS), "".join(told[:1]))
     named = _NAMED.match(said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clew.advisors import cues
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from clew.advisors.model import Item
 
-MOST_COMPARED = 300
+MOST_COMPARED = 200
+MOST_FOUND = 20
 _KINDS: Final = frozenset({"BO", "SM", "FE", "EX", "CO", "AS", "BG", "DP", "PB"})
 _CLOSE: Final = 0.75
 _NEGATION = re.compile(
@@ -50,6 +51,9 @@ _OPPOSITES: Final = {
 }  # fmt: skip
 
 
+_Said = tuple[tuple[str, str], ...]
+
+
 class Conflict(NamedTuple):
     """Two statements that cannot both hold, and why; both may be in one sentence."""
 
@@ -64,39 +68,50 @@ class Conflict(NamedTuple):
 
 
 def conflicts(items: Iterable[Item]) -> list[Conflict]:
-    """The contradictions among items, in order, each pair once."""
+    """The contradictions among items, in order, each pair once; the first twenty are enough."""
     compared = [item for item in items if item.prefix in _KINDS][:MOST_COMPARED]
-    found: dict[tuple[str, str], Conflict] = {}
-    for one in [*_opposed(compared), *_compared(compared)]:
-        found.setdefault((one.first.id, one.second.id), one)
-    return list(found.values())
+    pairs = _pairs(tuple((item.id, plain(item.text)) for item in compared))
+    return [Conflict(compared[first], compared[second], reason) for first, second, reason in pairs]
 
 
-def _opposed(items: list[Item]) -> Iterator[Conflict]:
+@lru_cache(maxsize=32)
+def _pairs(said: tuple[tuple[str, str], ...]) -> tuple[tuple[int, int, str], ...]:
+    """The contradictions among ids and texts, by their places."""
+    found: dict[tuple[int, int], str] = {}
+    for first, second, reason in chain(_opposed(said), _compared(said)):
+        found.setdefault((first, second), reason)
+        if len(found) == MOST_FOUND:
+            break
+    return tuple((first, second, reason) for (first, second), reason in found.items())
+
+
+def _opposed(said: _Said) -> Iterator[tuple[int, int, str]]:
     for name, (one, other) in _OPPOSITES.items():
-        first = next((item for item in items if one.search(item.text)), None)
-        second = next((item for item in items if other.search(item.text)), None)
-        if first and second:
-            pair = sorted((first, second), key=items.index)
-            yield Conflict(pair[0], pair[1], name)
+        first = next((at for at, (_, text) in enumerate(said) if one.search(text)), None)
+        second = next((at for at, (_, text) in enumerate(said) if other.search(text)), None)
+        if first is not None and second is not None:
+            yield min(first, second), max(first, second), name
 
 
-def _compared(items: list[Item]) -> Iterator[Conflict]:
-    texts = {item.id: plain(item.text) for item in items}
-    subjects = {item_id: _subject(text) for item_id, text in texts.items()}
-    for first, second in combinations(items, 2):
-        same = contained(subjects[first.id], subjects[second.id])
+def _compared(said: _Said) -> Iterator[tuple[int, int, str]]:
+    subjects = [_subject(text) for _, text in said]
+    prefixes = [item_id.partition("-")[0] for item_id, _ in said]
+    for first, second in combinations(range(len(said)), 2):
+        same = contained(subjects[first], subjects[second])
         if same < _CLOSE:
             continue
-        kinds = {first.prefix, second.prefix}
-        if kinds == {"FE", "EX"}:
-            if len(subjects[first.id] & subjects[second.id]) > 1 or same == 1.0:
-                yield Conflict(first, second, "a feature and an exclusion")
-        elif first.prefix == second.prefix:
-            reason = _differs(texts[first.id], texts[second.id])
-            reason = reason or _denies(texts, subjects, first, second)
+        kinds = prefixes[first], prefixes[second]
+        shared = len(subjects[first] & subjects[second])
+        if set(kinds) == {"FE", "EX"}:
+            if shared > 1 or same == 1.0:
+                yield first, second, "a feature and an exclusion"
+        elif kinds[0] == kinds[1]:
+            texts = said[first][1], said[second][1]
+            reason = _differs(*texts)
+            if not reason and kinds[0] == "CO" and shared > 1:
+                reason = _denies(*texts)
             if reason:
-                yield Conflict(first, second, reason)
+                yield first, second, reason
 
 
 @lru_cache(maxsize=4096)
@@ -107,7 +122,7 @@ def _subject(text: str) -> frozenset[str]:
 
 def _differs(one: str, other: str) -> str:
     """Two amounts of one unit, or two dates, for the same thing."""
-    dates, other_dates = set(cues.DATE.findall(one)), set(cues.DATE.findall(other))
+    dates, other_dates = _dates(one), _dates(other)
     if dates and other_dates and not dates & other_dates:
         return "two dates for the same"
     amounts, other_amounts = _amounts(one), _amounts(other)
@@ -117,6 +132,12 @@ def _differs(one: str, other: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
+def _dates(text: str) -> frozenset[str]:
+    return frozenset(cues.DATE.findall(text))
+
+
+@lru_cache(maxsize=4096)
 def _amounts(text: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for amount in cues.AMOUNT.findall(cues.DATE.sub(" ", text)):
@@ -125,11 +146,6 @@ def _amounts(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _denies(
-    texts: dict[str, str], subjects: dict[str, frozenset[str]], first: Item, second: Item
-) -> str:
-    shared = subjects[first.id] & subjects[second.id]
-    if first.prefix != "CO" or len(shared) < 2:
-        return ""
-    denied = [bool(_NEGATION.search(texts[item.id])) for item in (first, second)]
-    return "one asks for what the other forbids" if denied[0] != denied[1] else ""
+def _denies(one: str, other: str) -> str:
+    denied = bool(_NEGATION.search(one)) != bool(_NEGATION.search(other))
+    return "one asks for what the other forbids" if denied else ""

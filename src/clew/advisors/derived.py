@@ -74,18 +74,21 @@ def _with_metrics(facts: Facts) -> Facts:
                 )
             )
     measured = {one for metric in facts.metrics for one in metric.references("objective")}
+    number = max((metric.number for metric in facts.metrics), default=0)
+    made: list[Item] = []
     for objective in facts.objectives:
-        if objective.id not in measured and measurable(objective):
-            attributes = {
-                "objective": objective.id,
-                "target": target_of(objective),
-                "measured by": answer_to(facts, "measure"),
-                "deadline": deadline_of(objective),
-                "source": f"from {objective.id}",
-            }
-            made = Item(facts.next_id("SM"), f"How far {objective.id} is reached", attributes)
-            facts = replace(facts, items=(*facts.items, made))
-    return facts
+        if objective.id in measured or not measurable(objective):
+            continue
+        attributes = {
+            "objective": objective.id,
+            "target": target_of(objective),
+            "measured by": answer_to(facts, "measure"),
+            "deadline": deadline_of(objective),
+            "source": f"from {objective.id}",
+        }
+        text = f"How far {objective.id} is reached"
+        made.append(Item(f"SM-{number + len(made) + 1}", text, attributes))
+    return replace(facts, items=(*facts.items, *made)) if made else facts
 
 
 def _measures(metric: Item, objective: Item) -> bool:
@@ -94,13 +97,12 @@ def _measures(metric: Item, objective: Item) -> bool:
 
 
 def _linked_features(facts: Facts) -> Facts:
+    linked = []
     for feature in facts.features:
-        if feature.get("objective"):
-            continue
         served = [one.id for one in facts.objectives if related(feature.text, one.text)]
-        if served:
-            facts = facts.replacing(feature.but(objective=", ".join(served)))
-    return facts
+        if served and not feature.get("objective"):
+            linked.append(feature.but(objective=", ".join(served)))
+    return facts.replacing_all(linked)
 
 
 def _with_components(facts: Facts) -> Facts:
@@ -154,17 +156,15 @@ def _with_served_features(facts: Facts) -> Facts:
     """Each feature goes to the components it names, else to the only one there is."""
     parts = [one for one in facts.components if one.text != DATA_STORE]
     only = _parts_now(facts)
-    taken = {one for part in parts for one in part.references("features")}
+    served = {part.id: list(part.references("features")) for part in parts}
+    taken = {one for features in served.values() for one in features}
     for feature in facts.features:
         if feature.id in taken:
             continue
         named = [part for part in parts if _names(feature, part)]
-        named = named or (only if len(only) == 1 else [])
-        for part in named:
-            now = facts.get(part.id) or part
-            served = [*now.references("features"), feature.id]
-            facts = facts.replacing(now.but(features=", ".join(served)))
-    return facts
+        for part in named or (only if len(only) == 1 else []):
+            served[part.id].append(feature.id)
+    return facts.replacing_all(part.but(features=", ".join(served[part.id])) for part in parts)
 
 
 def _names(feature: Item, part: Item) -> bool:

@@ -66,7 +66,13 @@ _DUE = re.compile(
 
 def from_text(text: str, source: str = "text") -> Facts:
     """What a description says, each fact with the line it stands on."""
-    return from_statements(statements(text)[:MOST_STATEMENTS], source)
+    found = statements(text, MOST_STATEMENTS)
+    facts = from_statements(found[:MOST_STATEMENTS], source)
+    if len(found) > MOST_STATEMENTS:
+        rest = found[MOST_STATEMENTS]
+        said = f"What stands from line {rest.line} on is not needed; only {MOST_STATEMENTS} statements are read"
+        facts = facts.adding("AS", said, state="unconfirmed", source=f"{source}:{rest.line}")
+    return facts
 
 
 def from_statements(found: Iterable[Statement], source: str) -> Facts:

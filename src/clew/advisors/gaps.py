@@ -140,9 +140,13 @@ def _targets(facts: Facts) -> Iterator[Question]:
             "problem",
             topic="problem",
         )
-    unmeasured = [
-        one for one in facts.objectives if measurable(one) and not _has_method(facts, one)
-    ]
+    settled = {
+        one
+        for metric in facts.metrics
+        if metric.get("measured by")
+        for one in metric.references("objective")
+    }
+    unmeasured = [o for o in facts.objectives if measurable(o) and o.id not in settled]
     if unmeasured and not answer_to(facts, "measure"):
         yield Question(
             "",
@@ -153,13 +157,6 @@ def _targets(facts: Facts) -> Iterator[Question]:
             "metrics",
             topic="measure",
         )
-
-
-def _has_method(facts: Facts, objective: Item) -> bool:
-    return any(
-        objective.id in metric.references("objective") and metric.get("measured by")
-        for metric in facts.metrics
-    )
 
 
 def _scope(facts: Facts) -> Iterator[Question]:
@@ -363,7 +360,8 @@ def _qualities(facts: Facts) -> Iterator[Question]:
             "quality",
             topic="quality",
         )
-    unserved = [item for item in facts.features if not _serving(facts, item)]
+    served = {one for part in facts.components for one in part.references("features")}
+    unserved = [item for item in facts.features if item.id not in served]
     if facts.components and unserved and not answer_to(facts, "allocation"):
         yield Question(
             "",
@@ -374,10 +372,6 @@ def _qualities(facts: Facts) -> Iterator[Question]:
             "components",
             topic="allocation",
         )
-
-
-def _serving(facts: Facts, feature: Item) -> bool:
-    return any(feature.id in part.references("features") for part in facts.components)
 
 
 def _safety(facts: Facts) -> Iterator[Question]:

@@ -7,6 +7,7 @@ brought into the form that survives being written and read. No type here touches
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from clew.advisors.blocks import (
@@ -256,9 +257,16 @@ class Facts:
     title: str = ""
     items: tuple[Item, ...] = ()
 
+    @cached_property
+    def _by_prefix(self) -> dict[str, tuple[Item, ...]]:
+        groups: dict[str, list[Item]] = {}
+        for item in self.items:
+            groups.setdefault(item.prefix, []).append(item)
+        return {prefix: tuple(items) for prefix, items in groups.items()}
+
     def of(self, prefix: str) -> tuple[Item, ...]:
         """The facts whose ids have the prefix."""
-        return tuple(item for item in self.items if item.prefix == prefix)
+        return self._by_prefix.get(prefix, ())
 
     def get(self, item_id: str) -> Item | None:
         """One fact."""
@@ -277,6 +285,13 @@ class Facts:
         """These facts with the one of that id replaced."""
         items = tuple(item if old.id == item.id else old for old in self.items)
         return replace(self, items=items)
+
+    def replacing_all(self, items: Iterable[Item]) -> Facts:
+        """These facts with those of the same ids replaced."""
+        new = {item.id: item for item in items}
+        return (
+            replace(self, items=tuple(new.get(old.id, old) for old in self.items)) if new else self
+        )
 
     def without(self, item_ids: Iterable[str]) -> Facts:
         """These facts without some."""

@@ -21,6 +21,7 @@ MOST_PARTS: Final = 12
 _PART_DIRECTORIES: Final = ("services", "apps", "packages", "cmd", "crates")
 _READMES: Final = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 _INTRODUCTION = 2
+_MOST_OF_README = 300
 _PACKAGES: Final = {
     "django": "Django", "flask": "Flask", "fastapi": "FastAPI", "starlette": "Starlette", "celery": "Celery",
     "psycopg": "PostgreSQL", "psycopg2": "PostgreSQL", "psycopg2-binary": "PostgreSQL", "asyncpg": "PostgreSQL",
@@ -170,7 +171,9 @@ def _readme(root: Path) -> Facts:
         return Facts()
     text = _text(root, name)
     title = re.search(r"^#\s+(.+?)\s*#*$", text, re.MULTILINE)
-    found = [one for one in statements(text) if not one.text.startswith(("<", "[!["))]
+    found = [
+        one for one in statements(text, _MOST_OF_README) if not one.text.startswith(("<", "[!["))
+    ]
     first = found[0].heading if found else ""
     kept = [
         one

@@ -6,6 +6,7 @@ Foreign text is data: what would be Markdown or HTML in a document is made harml
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import NamedTuple
 
 from clew.advisors.blocks import closes, fence_of, one_line, visible
@@ -70,43 +71,65 @@ def _unformatted(text: str) -> str:
     return _EMPHASIS.sub(r"\2", linked)
 
 
-def statements(text: str) -> list[Statement]:
-    """The statements of a text, in order."""
-    found: list[Statement] = []
-    heading, listed_under, fence = "", "", None
-    paragraph: list[tuple[int, str]] = []
-
-    def flush() -> None:
-        # What follows a list stands on its own again.
-        found.extend(_sentences(paragraph, "" if listed_under == heading else heading))
-        paragraph.clear()
-
+def statements(text: str, most: int = 100_000) -> list[Statement]:
+    """The statements of a text, in order; reading stops soon after `most` of them."""
+    reader = _Reader()
     lines = [_QUOTE_MARK.sub("", raw, count=1) for raw in visible(text).split("\n")]
     for number, line in enumerate(lines, 1):
-        if fence is not None:
-            fence = None if closes(line, fence) else fence
-            continue
-        fence = fence_of(line)
-        title = _HEADING.match(line) or _LABEL.fullmatch(line.strip())
-        if fence or title or not line.strip() or _is_table_head(lines, number - 1):
-            flush()
-            if title and not fence:
-                heading, listed_under = one_line(title[1]).strip("*_ "), ""
+        if len(reader.found) > most:
+            break
+        reader.take(number, line, is_head=_is_table_head(lines, number - 1))
+    reader.flush()
+    return [one for one in map(_shortened, reader.found) if any(c.isalnum() for c in one.text)]
+
+
+class _Reader:
+    """Reads line by line, and remembers what a line needs to know of those above it."""
+
+    def __init__(self) -> None:
+        self.found: list[Statement] = []
+        self._paragraph: list[tuple[int, str]] = []
+        self._heading = ""
+        self._listed_under = ""
+        self._fence: str | None = None
+
+    def flush(self) -> None:
+        """End the paragraph; what follows a list stands on its own again."""
+        heading = "" if self._listed_under == self._heading else self._heading
+        self.found.extend(_sentences(self._paragraph, heading))
+        self._paragraph.clear()
+
+    def take(self, number: int, line: str, *, is_head: bool) -> None:
+        """Read one line."""
+        if self._fence is not None:
+            self._fence = None if closes(line, self._fence) else self._fence
+            return
+        self._fence = fence_of(line)
+        if self._fence or is_head or not line.strip():
+            self.flush()
+        elif title := _HEADING.match(line) or _LABEL.fullmatch(line.strip()):
+            self.flush()
+            self._heading, self._listed_under = one_line(title[1]).strip("*_ "), ""
         elif _LIST_MARK.match(line) or line.lstrip().startswith("|"):
-            flush()
-            listed_under = heading
-            found.extend(_entry(line, number, heading))
-        elif found and not paragraph and line.startswith(("  ", "\t")) and found[-1].listed:
-            last = found.pop()
-            found.append(last._replace(text=f"{last.text} {line.strip()}"))
+            self.flush()
+            self._listed_under = self._heading
+            self.found.extend(_entry(line, number, self._heading))
+        elif self._goes_on_below(line):
+            last = self.found.pop()
+            self.found.append(last._replace(text=f"{last.text} {line.strip()}"))
         else:
-            if line.lstrip().startswith("<"):
-                flush()
-            paragraph.append((number, line.strip()))
-            if line.rstrip().endswith("-->"):
-                flush()
-    flush()
-    return [one for one in map(_shortened, found) if any(c.isalnum() for c in one.text)]
+            self._prose(number, line)
+
+    def _goes_on_below(self, line: str) -> bool:
+        listed = bool(self.found) and not self._paragraph and self.found[-1].listed
+        return listed and line.startswith(("  ", "\t"))
+
+    def _prose(self, number: int, line: str) -> None:
+        if line.lstrip().startswith("<"):
+            self.flush()
+        self._paragraph.append((number, line.strip()))
+        if line.rstrip().endswith("-->"):
+            self.flush()
 
 
 def _is_table_head(lines: list[str], position: int) -> bool:
@@ -139,7 +162,7 @@ def _sentences(paragraph: list[tuple[int, str]], heading: str) -> list[Statement
         sentence = text[begin:end].strip()
         if not sentence or _goes_on(sentence, text, end):
             continue
-        where = max(number for start, number in starts if start <= begin)
+        where = starts[bisect_right(starts, begin, key=lambda start: start[0]) - 1][1]
         found.append(Statement(sentence, where, heading, listed=False))
         begin = end
     return found

@@ -117,7 +117,7 @@ def _open_editor(path: str) -> None:
 
 
 @command()
-@click.argument("address", nargs=-1, metavar="[C1 [C2 [C3]]]")
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 @click.option("--packaged", is_flag=True, help="Also look at the commands that come with Clew.")
 @shared_options
 def lint(address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool) -> Outcome:
@@ -146,7 +146,7 @@ def _lint_outcome(findings: list[Finding], data: dict[str, object]) -> Outcome:
 
 
 @command(name="test")
-@click.argument("address", nargs=-1, metavar="[C1 [C2 [C3]]]")
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 @click.option("--update", is_flag=True, help="Write what comes out as what is expected.")
 @shared_options
 def test_commands(
@@ -173,7 +173,7 @@ def test_commands(
 
 
 @command()
-@click.argument("address", nargs=-1, metavar="[C1 [C2 [C3]]]")
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 @click.option(
     "--to",
     "kind",

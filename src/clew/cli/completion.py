@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
     help="The command to complete.",
 )
 def completion(shell: str | None, face: str) -> Outcome:
-    r"""Print a shell completion script. Without SHELL: for the shell you use.
+    """Print a shell completion script. Without SHELL: for the shell you use.
 
     To install it, for all new shells:
 
@@ -37,7 +37,7 @@ def completion(shell: str | None, face: str) -> Outcome:
 
     bash must be 4.4 or newer. In zsh, the line belongs after compinit. The other faces have
     scripts of their own: add --face chant, for example.
-    """
+    """  # noqa: D301 - click wants the character itself
     chosen = shell or _current_shell()
     script = completion_script(chosen, face)
     return Outcome({"shell": chosen, "face": face, "script": script}, (script.rstrip("\n"),))

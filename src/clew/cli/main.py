@@ -27,7 +27,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "why": ("clew.cli.thread:why", "Show why a line, file, symbol or commit is there."),
         "brief": ("clew.cli.thread:brief", "Show what to know before starting a task."),
         "recall": ("clew.cli.thread:recall", "Find where something was done before."),
-        "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits, and gaps."),
+        "trace": (
+            "clew.cli.thread:trace",
+            "Show objectives, features, specs and commits, and gaps.",
+        ),
         "spec": ("clew.cli.specs:spec", "Specs: what is to be done, and what is done."),
         **WORK_COMMANDS,
         "history": ("clew.cli.history:history", "Search the git history of your repositories."),

@@ -202,7 +202,13 @@ class _ShownCall(Call):
 @click.argument("spec_id", metavar="ID")
 @click.option("--force", is_flag=True, help="Also if its text says that it is tightly coupled.")
 @click.option("--recursive", is_flag=True, help="Split members that are still too large.")
-@click.option("--max-depth", type=click.IntRange(1, 10), default=3, show_default=True)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 10),
+    default=3,
+    show_default=True,
+    help="How deep at most.",
+)
 @click.option("--model", metavar="NAME", help="The model to ask.")
 @click.option("--without-model", is_flag=True, help="By criteria and files alone.")
 @click.option("--dry-run", is_flag=True, help="Only show the members.")

@@ -57,9 +57,15 @@ def _on_agent(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
 @click.option("--chain", is_flag=True, help="One after the other, then all that is ready.")
 @click.option("--chain-max", type=click.IntRange(1), metavar="N", help="At most so many specs.")
 @click.option("--parallel", type=click.IntRange(1, 64), metavar="N", help="So many at once.")
-@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Of what is ready.")
-@click.option("--on-failure", type=click.Choice(["stop", "skip", "retry"]), help="Then what.")
-@click.option("--retries", type=click.IntRange(0), metavar="N", help="At most so many.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="LABEL", help="Only these, of what is ready."
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["stop", "skip", "retry"]),
+    help="What a failed spec means for the others; retry tries it again first.",
+)
+@click.option("--retries", type=click.IntRange(0), metavar="N", help="Try again at most so often.")
 @click.option("--no-merge", is_flag=True, help="Leave the branches of several specs unmerged.")
 @click.option("--skip-criteria", is_flag=True, help="Start in spite of lint errors.")
 @click.option("--skip-deps", is_flag=True, help="Start in spite of open dependencies.")
@@ -257,7 +263,9 @@ def release(
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
 @on_project
 def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
     """List runs, the newest first: of the project, or all steps of one spec's."""
@@ -317,7 +325,9 @@ def _latest_details(places: Places, run: Run, data: dict[str, Any]) -> list[str 
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("-n", "--lines", type=click.IntRange(0), default=100, show_default=True)
+@click.option(
+    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="How many lines."
+)
 @click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run is over.")
 @on_project

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.25
 _LONGEST = 100
 _SHOWN = ("state", "tool")
-Show = "Callable[[list[Run]], None]"
 
 
 def follow_run(places: Places, run_id: str) -> Run:

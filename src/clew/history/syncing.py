@@ -16,6 +16,7 @@ from clew.history.model import first_id, last_id
 from clew.history.repositories import index_lock
 from clew.history.store import HistoryStore
 from clew.history.transfer import copy_commits, copy_progress
+from clew.history.vectorfile import embed_after_sync
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.locks import try_lock
 from clew.kit.sqlite import writing
@@ -50,10 +51,12 @@ def bring_up_to_date(
         with index_lock(store):
             if queue is not None:
                 queue.release()
-            return _read_anew(store, repo, progress) if full else sync_repo(store, repo, progress)
+            done = _read_anew(store, repo, progress) if full else sync_repo(store, repo, progress)
     finally:
         if queue is not None:
             queue.release()
+    problem = embed_after_sync(store, repo)
+    return replace(done, problems=(*done.problems, problem)) if problem else done
 
 
 def _fetch(store: HistoryStore, repo: Repo) -> None:

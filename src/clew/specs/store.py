@@ -19,7 +19,7 @@ from clew.kit.project import find_project
 from clew.kit.refusals import next_step
 from clew.kit.shown import clipped, os_reason, shown_text
 from clew.specs import audit
-from clew.specs.frontmatter import MOST_BYTES, edit_document, read_document
+from clew.specs.frontmatter import MOST_BYTES, FrontmatterError, edit_document, read_document
 from clew.specs.ids import is_usable, new_id, sequence_of
 from clew.specs.index import Index
 from clew.specs.model import FIELD_ORDER, Changes, Head, Problem, Spec
@@ -276,7 +276,10 @@ def _new_file(fields: dict[str, Any], body: str) -> bytes:
     given = {"type": "code", "status": "pending"} | fields
     names = [name for name in FIELD_ORDER if name in given]
     names += [name for name in given if name not in FIELD_ORDER]
-    plain = read_document(f"---\n---\n{body}".encode())
+    try:
+        plain = read_document(f"---\n---\n{body}".encode())
+    except (FrontmatterError, UnicodeEncodeError) as error:
+        raise Invalid(f"That would be no valid spec: {error}") from error
     return edit_document(plain, {name: given[name] for name in names})
 
 

@@ -286,7 +286,7 @@ def _recent_rows(rooms: Rooms, own: Repo, count: int) -> list[tuple[str, str, st
 def _recent_by_git(own: Repo, count: int) -> list[tuple[str, str, str, int, int]]:
     try:
         out = repo_git(
-            own, "log", "--no-merges", "-n", str(count), "--numstat", "--no-renames",
+            own, "log", "--no-merges", "-n", str(count), "--numstat", "-M",
             "--format=%x1e%H%x1f%at%x1f%s%x1f%b%x1f", "HEAD", "--",
         )  # fmt: skip
     except ClewError:

@@ -82,6 +82,7 @@ def _drawn(
         chart.add(name, list(values))
     tree = chart.render_tree()
     _cleaned(tree)
+    tree.attrib.pop("id", None)
     tree.set("role", "img")
     tree.set("aria-label", words)
     return Markup(ET.tostring(tree, encoding="unicode"))  # noqa: S704 - built as a tree, escaped

@@ -70,7 +70,7 @@ def _image(
 def _heading(
     self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    """Headings one level down: the page itself has the first."""
+    """Headings below the first level: the page itself has that one."""
     token: Any = tokens[index]
-    level = min(int(token.tag[1]) + 1, 6)
+    level = max(int(token.tag[1]), 2)
     return f"</h{level}>\n" if token.nesting < 0 else f"<h{level}>"

@@ -113,7 +113,7 @@ def _context(root: Path, names: tuple[str, ...]) -> str:
 def _brief(brief: Callable[[str], str] | None, spec_id: str) -> str:
     try:
         return brief(spec_id) if brief is not None else ""
-    except ClewError:  # a brief helps; that there is none must not keep the work from starting
+    except (ClewError, OSError):  # it helps; that there is none must not keep work from starting
         return ""
 
 

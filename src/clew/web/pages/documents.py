@@ -52,7 +52,7 @@ def show(request: Request) -> Response:
         "document.html",
         here="documents",
         paper=paper,
-        text=_without_front_matter(paper.text),
+        text=_without_title(paper.text),
         findings=_findings(paper, papers),
         specs=_specs_from(request, paper),
     )
@@ -106,10 +106,12 @@ def _specs_from(request: Request, paper: Paper) -> dict[str, list[Any]]:
     return found
 
 
-def _without_front_matter(text: str) -> str:
-    if not text.startswith("---\n"):
-        return text
-    return text.partition("\n---\n")[2] or text
+def _without_title(text: str) -> str:
+    """The text below its front matter and its first heading, which the page itself shows."""
+    if text.startswith("---\n"):
+        text = text.partition("\n---\n")[2] or text
+    first, _, rest = text.lstrip("\n").partition("\n")
+    return rest if first.startswith("# ") else text
 
 
 ROUTES = [

@@ -1,0 +1,181 @@
+"""Every string argument of every tool, with everything that a path or an option could abuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clew.catalog.registry import built_tools
+from tests.support.client import CLEW, StdioServer
+from tests.support.proof import amount
+
+DONE = "2026-01-01-002-def"
+USUAL = {
+    "id": DONE,
+    "repo": "r",
+    "sha": "HEAD",
+    "path": "src/a.py",
+    "path_glob": "a.py",
+    "query": "words",
+    "text": "two",
+    "issue": "1",
+    "description": "A thing",
+    "prompt": "standard",
+    "number": 1,
+    "start": 1,
+    "agent": "climpt",
+    "c1": "git",
+    "c2": "create",
+    "c3": "issue",
+    "project_description": "A shop for bicycles.",
+    "project_name": "Shop",
+    "requirements": "It sells bicycles.",
+    "operation_name": "wait",
+    "duration_seconds": 0,
+    "target": "src/a.py",
+    "task": "sell bicycles",
+}
+# Tools that would start programs are called with hostile names only, never with usual ones.
+STARTERS = {"chant_watch_start", "chant_watch_stop"}
+# A directory that the caller names is the one it asks about.
+DIRECTORIES = {"project"}
+
+
+def hostile(ground):
+    """Values that must do nothing but be refused or be looked for."""
+    outside = ground.outside
+    values = [
+        "../outside/canary.txt",
+        "../../../outside/canary",
+        f"{outside}/canary.txt",
+        "src/../../outside/canary.md",
+        "--output=../outside/pwned",
+        "-c core.fsmonitor=touch ../outside/pwned",
+        "x\0../../outside/canary.txt",
+        "' OR 1=1; DROP TABLE commits; --",
+        "x" * 100_000,
+        "\x1b]0;title\x07\x9b31m\r\n\u202e",
+    ]
+    more = [
+        f"file://{outside}/canary.txt",
+        "..",
+        "~root/.ssh/id_rsa",
+        "--upload-pack=touch ../outside/pwned",
+        "-",
+        "--",
+        "$(touch ../outside/pwned)",
+        "`touch ../outside/pwned`; touch ../outside/pwned",
+        "%2e%2e%2foutside%2fcanary.txt",
+        "..\\outside\\canary.txt",
+        '"NEAR(a b) AND * OR ^ (',
+        "{{constructor}} {uv-x} ${HOME}",
+        "\ud7ff\ufffe\U0010ffff",
+        "a" * 256,
+        "",
+        " ",
+        "con",
+        ".git/config",
+        "../.git/config",
+    ]
+    return values + more if amount(0, 1) else values
+
+
+def string_places(schema):
+    """Each argument that takes text, and how to put a text into it."""
+    for name, about in schema["properties"].items():
+        kinds = about.get("type")
+        if about.get("enum") or name in DIRECTORIES:
+            continue
+        if kinds == "string":
+            yield name, lambda value: value
+        elif kinds == "array":
+            yield name, lambda value: [value]
+        elif isinstance(kinds, list) and "object" in kinds:
+            yield name, lambda value: {"-uv-name": value, value[:50]: value}
+        elif kinds == "object":
+            yield name, lambda value: {"labels": [value], value[:50]: value}
+
+
+TOOLS = [tool for tool in built_tools() if tool.name not in STARTERS]
+
+
+@pytest.fixture
+def server(ground):
+    """One server with every tool."""
+    with StdioServer((*CLEW, "--toolsets", "all"), cwd=ground.root) as made:
+        names = {tool["name"] for tool in made.result("tools/list", {})["tools"]}
+        assert {tool.prefixed_name for tool in TOOLS} <= names
+        yield made
+        assert made.process.poll() is None
+        made.result("tools/list", {})
+    assert b"Traceback" not in made.stderr, made.stderr.decode()[-3000:]
+
+
+def groups(tools, count=4):
+    """The tools in some heaps, one for each test."""
+    return [tools[start::count] for start in range(count)]
+
+
+@pytest.mark.parametrize("tools", groups(TOOLS), ids=lambda tools: tools[0].name)
+def test_no_argument_leads_outside(ground, server, tools, record_property):
+    count = 0
+    for tool in tools:
+        required = tool.input_schema.get("required", [])
+        for name, put in string_places(tool.accepted_schema):
+            for value in hostile(ground):
+                arguments = {key: USUAL[key] for key in required} | {name: put(value)}
+                call = {"name": tool.prefixed_name, "arguments": arguments}
+                answer = server.ask("tools/call", call)
+                said = json.dumps(answer)
+                assert ground.secret not in said, (tool.name, name, value[:80])
+                assert "Internal error" not in said, (tool.name, name, value[:80], said[:500])
+                assert "Traceback" not in said, (tool.name, name, value[:80])
+                count += 1
+        ground.assert_untouched()
+    assert count
+    record_property("hostile calls", count)
+
+
+@pytest.mark.parametrize("name", sorted(DIRECTORIES))
+def test_a_directory_that_is_no_project_is_refused_or_left_as_it_is(ground, server, name):
+    for tool in TOOLS:
+        if name not in tool.accepted_schema["properties"]:
+            continue
+        required = tool.input_schema.get("required", [])
+        for value in (
+            str(ground.outside / "canary.txt"),
+            "../outside/specs",
+            "-x",
+            "a\0b",
+            "x" * 9999,
+        ):
+            arguments = {key: USUAL[key] for key in required} | {name: value}
+            answer = server.ask("tools/call", {"name": tool.prefixed_name, "arguments": arguments})
+            assert ground.secret not in json.dumps(answer), (tool.name, value[:50])
+            assert "Internal error" not in json.dumps(answer), (tool.name, value[:50], answer)
+
+
+def test_resources_prompts_and_completions(ground, server):
+    for value in hostile(ground):
+        asked = [
+            ("resources/read", {"uri": value}),
+            ("resources/read", {"uri": f"clew://guide/{value}"}),
+            ("resources/read", {"uri": f"climpt://{value}"}),
+            ("prompts/get", {"name": value, "arguments": {"uv-name": value}}),
+            ("prompts/get", {"name": f"git/create/{value}"}),
+            (
+                "completion/complete",
+                {
+                    "ref": {"type": "ref/prompt", "name": value},
+                    "argument": {"name": value, "value": value},
+                },
+            ),
+            ("tools/call", {"name": value, "arguments": {}}),
+            ("tasks/get", {"taskId": value}),
+        ]
+        for method, params in asked:
+            said = json.dumps(server.ask(method, params))
+            assert ground.secret not in said, (method, value[:80])
+            assert "Internal error" not in said, (method, value[:80], said[:500])
+    ground.assert_untouched()
