@@ -40,7 +40,8 @@ def test_every_topic_is_short_and_titled(name):
 
 
 def test_the_overview_comes_first():
-    assert topic_names() == ("overview", "hosts", "servers")
+    assert topic_names()[0] == "overview"
+    assert {"hosts", "servers", "specs", "work", "history", "documents"} <= set(topic_names())
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-
 from benchmarks.measure import percentile
+
 from clew.history.repositories import register
 from clew.history.store import HistoryStore
 from tests.history.index import content, new_index
@@ -147,6 +147,11 @@ def test_http_clients_and_stdio_servers_during_a_sync(index, private_home, recor
                 env=os.environ,
             )
         )
+        for one in servers:  # every server has answered once before times are taken
+            one.send(message("first", *next(calls(random.Random(0)))))
+        for one in servers:
+            check(one.answer_to("first", PATIENCE))
+        ask_by_http(server, 0, time.monotonic() + 0.1, [])
         until = time.monotonic() + SECONDS
         threads = start_all(ask_by_http, [server] * HTTP_CLIENTS, until, by_http, errors)
         threads += start_all(ask_by_stdio, servers, until, by_stdio, errors)

@@ -10,6 +10,7 @@ import zstandard
 
 from clew.catalog.faces import FACES
 from clew.history.store import HistoryStore
+from clew.kit.sqlite import writing
 from clew.specs.store import SpecStore
 from clew.work.events import Event, EventKind, RunLog
 from clew.work.places import Places
@@ -130,17 +131,10 @@ def test_zstd_bombs_in_an_index(ground):
     silent = zstandard.ZstdCompressor(level=19, write_content_size=False).compress(bytes(1 << 28))
     store = HistoryStore.open(ground.database)
     (sha,) = store.connection.execute("SELECT sha FROM commits LIMIT 1").fetchone()
-    tables = [
-        name
-        for (name,) in store.connection.execute(
-            "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c"
-            " WHERE m.type = 'table' AND c.name = 'patch_blob'"
-        )
-    ]
-    assert tables
     for bomb in (honest, silent):
-        for table in tables:
-            store.connection.execute(f"UPDATE {table} SET patch_blob = ?", (bomb,))
+        with writing(store.connection):
+            store.connection.execute("UPDATE patch_packs SET frames = ?", (bomb,))
+            store.connection.execute("UPDATE patch_places SET start = 0, length = ?", (len(bomb),))
         command = [BIN / "commitmux", "patch", "r", sha, "--db", ground.database]
         done = run(command, limits=(resource.RLIMIT_AS, (1 << 29, 1 << 29)), timeout=60)
         assert_civil(done)

@@ -6,7 +6,7 @@ import pytest
 
 from clew.kit.errors import Invalid, NotFound
 from clew.thread.corpus import RUN, SPEC, corpus_of
-from clew.thread.fusion import fused, interleaved
+from clew.thread.fusion import interleaved
 from clew.thread.recall import KINDS, Asked, recall, recalled_text
 from clew.thread.wordrank import telling_words
 from tests.thread.story import LISTED, OPEN, spec_text
@@ -162,8 +162,8 @@ def test_words_that_say_nothing_are_left_out():
     assert telling_words("the") == ["the"]
 
 
-def test_lists_are_fused_by_rank():
-    both = fused({"a": [1, 2, 3], "b": [3, 4]}, {"a": 1.0, "b": 1.0})
-    assert both[0][0] == 3
-    assert both[0][2] == ("a", "b")
-    assert [key for key, _ in interleaved({"x": [("p", 1.0)], "y": [("q", 0.1)]}, {})] == ["p", "q"]
+def test_lists_are_fused_by_rank_and_by_how_much_each_hit_has():
+    lists = {"x": [("first", 1.0), ("second", 1.0)], "y": [("little", 0.1), ("less", 0.0)]}
+    order = [key for key, _ in interleaved(lists, {})]
+    assert order == ["first", "second", "little", "less"]
+    assert interleaved({"x": [("one", 1.0)]}, {"x": 0.5}) == [("one", 0.5)]

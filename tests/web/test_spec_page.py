@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 from playwright.sync_api import expect
 
+from clew.work.journal import open_journal
 from clew.work.model import WorktreeSettings
 from clew.work.modes import Mode, begin_work
 from clew.work.prompting import build_prompt
@@ -50,6 +53,19 @@ def test_the_board_shows_the_last_line_of_a_running_agent(shop, visit, private_h
         expect(page.locator(f"#card-{READY} time")).not_to_have_text(before)
         go_on(private_home)
         page.locator(f"#col-attention #card-{READY}").wait_for()
+
+
+def test_a_run_whose_owner_died_is_put_right_while_one_looks(shop, visit):
+    shop.specs()
+    begin_work(shop.places, shop.store, (READY,), Mode())
+    with shop.serve() as server:
+        page = visit(server).connected()
+        page.locator(f"#card-{READY} .running").wait_for()
+        with open_journal(shop.places) as journal:
+            os.kill(journal.open_run(READY).owner.pid, signal.SIGKILL)
+        page.locator(f"#card-{READY} .running").wait_for(state="detached")
+        with open_journal(shop.places) as journal:
+            assert journal.latest(READY).phase == "interrupted"
 
 
 def test_an_agent_is_paused_taken_over_and_released(shop, visit, private_home):
@@ -108,7 +124,9 @@ def test_two_people_on_two_tabs_lose_nothing(shop, visit):
             "What the first one wrote"
             in second.get_by_role("textbox", name="As it is now").input_value()
         )
-        assert "What the second one wrote" in second.get_by_role("textbox", name="Yours").input_value()
+        assert (
+            "What the second one wrote" in second.get_by_role("textbox", name="Yours").input_value()
+        )
         assert "What the first one wrote" in shop.store.load(READY).body
         second.get_by_role("textbox", name="Yours").fill("# Both\n\nWhat both wrote\n")
         second.get_by_role("button", name="Save mine").click()

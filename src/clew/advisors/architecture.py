@@ -103,9 +103,9 @@ def _context(facts: Facts, name: str, vision: Document | None) -> str:
     about = next((one for one in facts.of("BG") if one.get("category")), None)
     parts = [prose_of(facts.of("BG")[:3])]
     if vision:
-        goals = ", ".join(one.id for one in facts.objectives) or "no objective yet"
-        built = f"Built on “{vision.title}”: objectives {goals}; features "
-        parts.append(built + (", ".join(one.id for one in facts.features) or "none yet") + ".")
+        goals = ", ".join(one.id for one in facts.objectives) or "none yet"
+        features = ", ".join(one.id for one in facts.features) or "none yet"
+        parts.append(f"Built on “{vision.title}”. Objectives: {goals}. Features: {features}.")
     category = about.get("category") if about else ""
     shown = "" if same_text(category) == same_text(name) else category
     parts.append(context_diagram(facts, name, shown))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from clew.advisors import cues
 from clew.advisors.gaps import answer_to, measurable
-from clew.advisors.lexicon import PARTS
+from clew.advisors.lexicon import PARTIAL, PARTS
 from clew.advisors.model import Facts, Item
 from clew.advisors.statements import plain
 from clew.advisors.wording import contained, tokens
@@ -122,9 +122,9 @@ def _with_components(facts: Facts) -> Facts:
 
 
 def _parts_now(facts: Facts) -> list[Item]:
-    """The parts of the first release that are no data store."""
+    """The parts of the first release that can stand for the whole system."""
     return [
-        one for one in facts.components if one.text != DATA_STORE and one.get("release") != "later"
+        one for one in facts.components if one.text not in PARTIAL and one.get("release") != "later"
     ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clew.advisors import cues
 from clew.advisors.conflicts import conflicts
+from clew.advisors.lexicon import PARTIAL
 from clew.advisors.model import Question
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ def _parts(facts: Facts) -> Iterator[Question]:
         for one in facts.components
         if not one.source.startswith("default") and one.get("release") != "later"
     ]
-    if not answer_to(facts, "parts") and all(one.text == "Data store" for one in stated):
+    if not answer_to(facts, "parts") and all(one.text in PARTIAL for one in stated):
         yield Question(
             "",
             "Which parts run separately?",

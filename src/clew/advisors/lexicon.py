@@ -136,6 +136,9 @@ PARTS: Final = {
     "Data store": (re.compile(r"\bdatabase\b|\bDatenbank\b|データベース", re.IGNORECASE), "keeps the data"),
 }  # fmt: skip
 
+# Parts that never stand for a whole system.
+PARTIAL: Final = frozenset({"Data store", "Dashboard", "Background worker", "Chat bot"})
+
 CATEGORY: Final = re.compile(
     r"\b(?:an?|the|our|new|eine?n?)\s+((?:[\w/+-]+\s+){0,5}?(?:app|application|system|tool|platform|service|library|website|"
     r"site|portal|dashboard|game|bot|plug-?in|extension|engine|framework|API|CLI|program|marketplace|software|assistant|"

@@ -280,7 +280,7 @@ SPECS_TOOLS = (
     ),
     _spec_tool(
         "chant_query",
-        "Search specs with filters (status: label: type: file: depends: is:ready, -word, \"phrase\"); "
+        'Search specs with filters (status: label: type: file: depends: is:ready, -word, "phrase"); '
         "ranked, with matching lines",
         handler="clew.specs.tools:query",
         title="Query specs",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.frame import command
+from clew.cli.streams import say
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome
 
@@ -66,10 +67,13 @@ def web(
     settings = {"project": str(root), **({"db": db} if db else {})}
     if export is not None:
         return _exported(Site(root, settings=settings, read_only=True, is_export=True), export)
+    from clew.protocol.http.guard import LOOPBACK, bare_host
     from clew.protocol.http.token import open_listener
     from clew.web.app import serve
 
     listener = open_listener(host, port)
+    if bare_host(host) not in LOOPBACK:
+        say("clew: this is plain HTTP: whoever can listen in on the network sees the token.")
     site = Site(root, settings=settings, read_only=read_only)
     if opens:
         _open_soon(host, listener.getsockname()[1], site.keys.token)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _SPECIAL = frozenset("&*!|>%@`\"'[]{},#?:=")
 _MOST_LINES = 2000
+# The library takes about a second for this much; a repository must not make it take minutes.
+_LONGEST_BLOCK = 64 * 1024
+_MOST_BRACKETS = 1000
 
 
 class FrontmatterError(Invalid):
@@ -75,6 +78,8 @@ def read_mapping(block: str) -> dict[str, Any] | None:
 
 
 def _by_library(block: str) -> Any:
+    if len(block) > _LONGEST_BLOCK or block.count("[") + block.count("{") > _MOST_BRACKETS:
+        raise FrontmatterError("The frontmatter is too long, or has too many brackets")
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

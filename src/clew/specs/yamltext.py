@@ -17,6 +17,9 @@ Node = Any  # a node of ruamel.yaml, whose types tell too little
 Span = tuple[int, int]
 _MOST_NODES = 20_000  # aliases count as what they stand for
 _DEEPEST = 30
+# The careful reader takes about a second for this much; a repository must not make it take minutes.
+_LONGEST_CAREFUL = 64 * 1024
+_MOST_BRACKETS = 1000
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 # Tabs, line ends other than \n, marks and controls: what needs a real reader.
@@ -178,6 +181,8 @@ def read_carefully(text: str) -> dict[str, Any]:
 
 
 def _compose(text: str) -> Node | None:
+    if len(text) > _LONGEST_CAREFUL or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise YamlError(0, "it is too long for YAML that is not plain `key: value` lines")
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from clew.history.scope import COUNTED, briefs, lower_bound
 from clew.kit.errors import ClewError
-from clew.thread.fusion import fused
 from clew.thread.meaning import by_meaning
-from clew.thread.wordrank import Text, ranked, telling_words
+from clew.thread.wordrank import Ranking, Text, telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from clew.history.model import Repo
     from clew.history.store import HistoryStore
 
-SHARES = {"words": 1.5, "meaning": 1.0, "files": 1.0}
-_POOL = 100
+# How much each counts; measured on real histories by benchmarks/thread.py.
+_WORDS, _MEANING, _FILES = 0.75, 0.25, 0.35
+_NEAREST = 100
 _LONGEST_BODY = 4000
 _MOST_FILES = 20
 _MOST_TOUCHES = 300
@@ -58,44 +59,46 @@ class Search:
     def related(self, text: str, limit: int, *, files: Sequence[str] = ()) -> list[Related]:
         """Commits that have to do with a text or touched the same files, best first."""
         words = telling_words(text)
-        by_words = dict(self._by_words(words)) if words else {}
-        lists = {
-            "words": list(by_words),
-            "meaning": self._by_meaning(text) if words else [],
-            "files": self._by_files(files) if files else [],
+        shared = self._by_files(files) if files else {}
+        shares, likeness = self._by_text(text, words, list(shared)) if words else ({}, {})
+        numbers = [one for one in shares if shares[one] or one in likeness or one in shared]
+        scores = {
+            one: _WORDS * min(1.0, shares[one])
+            + _MEANING * max(0.0, likeness.get(one, 0.0))
+            + _FILES * shared.get(one, 0.0)
+            for one in numbers
         }
-        best = fused(lists, SHARES)
-        shown = best[:limit]
-        heads = briefs(self.store, [one[0] for one in shown])
+        shown = nlargest(limit, numbers, key=lambda one: (scores[one], one))
+        whole = _WORDS + _MEANING + (_FILES if files else 0.0)
+        found_in = {"words": shares, "meaning": likeness, "files": shared}
         return [
             Related(
                 number, head["repo"], head["sha"], head["subject"], head["author"], head["date"],
-                score, by_words.get(number, 0.0), found_by,
+                scores[number] / whole, shares[number],
+                tuple(name for name, found in found_in.items() if found.get(number)),
             )
-            for head, (number, score, found_by) in zip(heads, shown, strict=True)
+            for head, number in zip(briefs(self.store, shown), shown, strict=True)
         ]  # fmt: skip
 
-    def _by_words(self, words: list[str]) -> list[tuple[int, float]]:
-        return ranked(CommitTexts(self), words, _POOL)
+    def _by_text(
+        self, text: str, words: list[str], also: list[int]
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """What share of the words each candidate has, and how like the text it is."""
+        ranking = Ranking(CommitTexts(self), words)
+        best = list(dict.fromkeys([*ranking.best(), *also]))
+        likeness = self._by_meaning(text, best)
+        return ranking.scores(list(dict.fromkeys([*best, *likeness]))), likeness
 
-    def _by_meaning(self, text: str) -> list[int]:
+    def _by_meaning(self, text: str, also: list[int]) -> dict[int, float]:
+        since = lower_bound(self.since)
         try:
-            found = by_meaning(
-                self.store, text, self.repos, since=lower_bound(self.since), count=_POOL
-            )
+            return by_meaning(self.store, text, self.repos, since=since, count=_NEAREST, also=also)
         except ClewError as error:
             self.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
-            return []
-        if self.until is None:
-            return found
-        return [number for number in found if number in self.known(found)]
+            return {}
 
-    def known(self, numbers: Sequence[int]) -> dict[int, Text]:
-        """The commits of these numbers that count."""
-        return CommitTexts(self).read(numbers)
-
-    def _by_files(self, files: Sequence[str]) -> list[int]:
-        """Commits that touched the files, those first that share most and touched little else."""
+    def _by_files(self, files: Sequence[str]) -> dict[int, float]:
+        """Commits that touched the files: the share of all their files that is the same."""
         rows = self.store.connection.execute(
             "SELECT c.id, count(DISTINCT f.path_id) AS shared,"  # noqa: S608
             " (SELECT count(*) FROM file_rows o WHERE o.commit_id = c.id) AS size"
@@ -106,11 +109,9 @@ class Search:
             (json.dumps(list(files)[:_MOST_FILES]), *self.values(), _MOST_TOUCHES),
         ).fetchall()
         wanted = len(set(files))
-
-        def alike(row: tuple[int, int, int]) -> float:
-            return row[1] / (wanted + row[2] - row[1])
-
-        return [row[0] for row in sorted(rows, key=lambda row: (-alike(row), -row[0]))][:_POOL]
+        alike = {row[0]: row[1] / (wanted + row[2] - row[1]) for row in rows}
+        best = nlargest(_NEAREST, alike, key=lambda one: (alike[one], one))
+        return {one: alike[one] for one in best}
 
     def condition(self) -> str:
         """What a commit's row must fulfil."""

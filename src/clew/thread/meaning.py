@@ -36,9 +36,15 @@ _kept: dict[str, _Kept] = {}
 
 
 def by_meaning(
-    store: HistoryStore, text: str, repos: Sequence[Repo], *, since: int, count: int
-) -> list[int]:
-    """Commits whose message is most like a text, the most alike first."""
+    store: HistoryStore,
+    text: str,
+    repos: Sequence[Repo],
+    *,
+    since: int,
+    count: int,
+    also: Sequence[int] = (),
+) -> dict[int, float]:
+    """How like a text the commits are that are most alike, the first the most, and some others."""
     from clew.history.vectors import CommitVectors, is_marked
 
     embedder = load_embedder()
@@ -46,14 +52,18 @@ def by_meaning(
     try:
         with _guard:
             kept = _current(store.path)
-            near = kept.nearest(embedder, text, repos, since, 2 * count) if kept.is_all else None
+            near = kept.nearest(embedder, text, repos, since, count) if kept.is_all else None
+            others = kept.likeness(also) if near is not None else []
         if near is None:
-            near = vectors.nearest(text, repos, since=since, count=2 * count)
+            near = vectors.nearest(text, repos, since=since, count=count)
     finally:
         vectors.close()
-    shas = _reachable(store, [one[0] for one in near])
-    sure = [one for one, mark, _ in near if one in shas and is_marked(shas[one], mark)]
-    return sure[:count]
+    shas = _reachable(store, [one[0] for one in (*near, *others)])
+    return {
+        one: likeness
+        for one, mark, likeness in (*near, *others)
+        if one in shas and is_marked(shas[one], mark)
+    }
 
 
 def _reachable(store: HistoryStore, ids: list[int]) -> dict[int, bytes]:
@@ -86,6 +96,7 @@ class _Kept:
         self._connection = open_for_reading(path)
         self._version = _data_version(self._connection)
         total = self._connection.execute("SELECT coalesce(sum(count), 0) FROM chunks").fetchone()[0]
+        self._query: Numbers | None = None
         self.is_all = 0 < total <= MOST_KEPT
         if self.is_all:
             self._load(total)
@@ -112,6 +123,8 @@ class _Kept:
             at = end
         assert self._vectors is not None
         self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
+        self._order = np.argsort(self._ids, kind="stable")
+        self._sorted = self._ids[self._order]
         self._earliest = int(self._times.min())
         self._repos = {int(one) for one in np.unique(self._ids >> 32)}
 
@@ -132,7 +145,8 @@ class _Kept:
         query = embedder.embed([without_references(text)])[0]
         if self._vectors is None or len(query) != self._vectors.shape[1]:
             return None
-        if not query.any():
+        self._query = query if query.any() else None
+        if self._query is None:
             return []
         rough = self._beginnings @ query[:_BEGINNING]
         wanted = [repo.repo_id for repo in repos]
@@ -144,6 +158,21 @@ class _Kept:
         scores = self._vectors[near] @ query
         best = np.lexsort((-self._ids[near], -scores))[:count]
         found = zip(self._ids[near][best], self._marks[near][best], scores[best], strict=True)
+        return [(int(one), int(mark), float(score)) for one, mark, score in found]
+
+    def likeness(self, ids: Sequence[int]) -> list[tuple[int, int, float]]:
+        """Id, mark and likeness of these commits to the text that was asked for last."""
+        import numpy as np
+
+        if not ids or self._vectors is None or self._query is None:
+            return []
+        wanted = np.array(ids, "<i8")
+        places = self._order[
+            np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
+        ]
+        places = places[self._ids[places] == wanted]
+        scores = self._vectors[places] @ self._query
+        found = zip(self._ids[places], self._marks[places], scores, strict=True)
         return [(int(one), int(mark), float(score)) for one, mark, score in found]
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 COMMON = 1000  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
@@ -67,33 +67,27 @@ def telling_words(text: str) -> list[str]:
     return (telling or words)[:_MOST_WORDS]
 
 
-def ranked(
-    texts: Texts, words: Sequence[str], most: int, keeps: Callable[[int], bool] | None = None
-) -> list[tuple[int, float]]:
+def ranked(texts: Texts, words: Sequence[str], most: int) -> list[tuple[int, float]]:
     """The texts that answer these words best, with the share of the words' weight they have."""
-    found = _Found(texts, words)
-    numbers = [n for n in found.candidates() if keeps is None or keeps(n)]
-    best = nlargest(_SCORED, numbers, key=lambda n: (found.rough[n], n))
-    whole = sum(found.weights.values()) or 1.0
-    scored = [(n, found.score(n, text) / whole) for n, text in texts.read(best).items()]
-    scored.sort(key=lambda one: (-one[1], -one[0]))
+    ranking = Ranking(texts, words)
+    scored = sorted(ranking.scores(ranking.best()).items(), key=lambda one: (-one[1], -one[0]))
     return scored[:most]
 
 
-class _Found:
-    """Where each word stands, and how much it weighs."""
+class Ranking:
+    """Where each word of a question stands, and how much it weighs."""
 
     def __init__(self, texts: Texts, words: Sequence[str]) -> None:
         self._texts = texts
-        self.words = list(words)
-        self.weights: dict[str, float] = {}
-        self.rough: dict[int, float] = defaultdict(float)
+        self._words = list(words)
+        self._weights: dict[str, float] = {}
+        self._rough: dict[int, float] = defaultdict(float)
         self._elsewhere: dict[str, set[int]] = {}
         self._known: dict[str, bool] = {}
-        self._forms = {word: _forms(word) for word in self.words}
+        self._forms = {word: _forms(word) for word in self._words}
         every = "|".join(sorted({form for forms in self._forms.values() for form in forms}))
         self._pattern = re.compile(rf"(?<![^\W_])(?:{every})(?![^\W_])")
-        for word in self.words:
+        for word in self._words:
             self._look_up(word)
 
     def _look_up(self, word: str) -> None:
@@ -104,30 +98,41 @@ class _Found:
             anywhere = self._texts.having(expression, COMMON + 1, in_message=False)
         many = max(len(messages), len(anywhere), 1)
         weight = math.log(1 + self._texts.size / (many * (2 if many > COMMON else 1)))
-        self.weights[word] = weight
+        self._weights[word] = weight
         self._known[word] = bool(messages or anywhere)
         if len(messages) <= COMMON:
             for number in messages:
-                self.rough[number] += weight * _TITLE
+                self._rough[number] += weight * _TITLE
         if len(anywhere) <= COMMON:
             self._elsewhere[word] = set(anywhere).difference(messages)
             for number in self._elsewhere[word]:
-                self.rough[number] += weight * _ELSEWHERE
+                self._rough[number] += weight * _ELSEWHERE
 
-    def candidates(self) -> list[int]:
+    def best(self) -> list[int]:
+        """The numbers of the texts that are worth reading."""
+        rough = self._rough
+        return nlargest(_SCORED, self._candidates(), key=lambda number: (rough[number], number))
+
+    def scores(self, numbers: Sequence[int]) -> dict[int, float]:
+        """How much of the question's weight each text has, of those that can be read."""
+        whole = sum(self._weights.values()) or 1.0
+        read = self._texts.read(numbers)
+        return {number: self._score(number, text) / whole for number, text in read.items()}
+
+    def _candidates(self) -> list[int]:
         """What rare words bring; where all are common, the newest that have them all."""
-        if not self.rough:
-            known = [word for word in self.words if self._known[word]]
+        if not self._rough:
+            known = [word for word in self._words if self._known[word]]
             every = " AND ".join(f"({either(word)})" for word in known)
             some = " OR ".join(either(word) for word in known)
             newest: list[int] = []
             for expression in (every, some) if known else ():
                 newest = newest or self._texts.having(expression, _NEWEST, in_message=True)
             for number in newest:
-                self.rough[number] = 0.0
-        return list(self.rough)
+                self._rough[number] = 0.0
+        return list(self._rough)
 
-    def score(self, number: int, text: Text) -> float:
+    def _score(self, number: int, text: Text) -> float:
         """How well one text answers: weight of its words, by where and how often they stand."""
         title = Counter(self._pattern.findall(text.title.lower()))
         body = Counter(self._pattern.findall(text.body.lower()))
@@ -140,7 +145,7 @@ class _Found:
             if not place and number in self._elsewhere.get(word, ()):
                 place = _ELSEWHERE
             if place:
-                total += self.weights[word] * place / (place + _SATURATION)
+                total += self._weights[word] * place / (place + _SATURATION)
         return total * (_TITLE + _SATURATION) / _TITLE
 
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.web.site import Site
+    from clew.work.places import Places
 
 LOOK_SECONDS = 0.4
+_RECONCILE_SECONDS = 3.0
 _PING_SECONDS = 15.0
 _LOG_LINES = 500
 _MOST_WAITING = 100
@@ -38,6 +40,7 @@ class Hub:
         self._closed = False
         self._state: object = None
         self._lines: dict[str, str] = {}
+        self._next_reconcile = 0.0
 
     def join(self) -> asyncio.Queue[dict[str, Any] | None]:
         """A queue of what happens from now on; None is its end."""
@@ -81,14 +84,23 @@ class Hub:
     def _seen(self) -> tuple[object, dict[str, str]]:
         """What a page shows of specs and runs, short; and the last lines of the logs."""
         try:
-            generation = self._site.specs().snapshot().generation
             places = self._site.work()
+            self._reconcile(places)
+            generation = self._site.specs().snapshot().generation
             runs = open_runs(places)
         except ClewError as error:  # told by the pages themselves
             return error.message, {}
         lines = {name: last_log_line(places, name) for name in runs}
         claims = sorted((run.run_id, run.phase, run.request or "") for run in runs.values())
         return (generation, claims), lines
+
+    def _reconcile(self, places: Places) -> None:
+        """Runs whose owner died are put right, as every command does it."""
+        from clew.work.reconcile import reconcile
+
+        if not self._site.read_only and time.monotonic() >= self._next_reconcile:
+            reconcile(places)
+            self._next_reconcile = time.monotonic() + _RECONCILE_SECONDS
 
 
 async def board_events(request: Request) -> Response:
