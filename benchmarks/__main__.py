@@ -13,10 +13,13 @@ from types import ModuleType
 from benchmarks import (
     cold_start,
     command_search,
+    growth,
     history_growth,
     history_index,
+    imports,
     kernel_messages,
     machine,
+    memory,
     report,
     retrieval,
     specs_store,
@@ -35,6 +38,9 @@ CLAIMS: tuple[ModuleType, ...] = (
     retrieval,
     specs_store,
     work_run,
+    growth,
+    memory,
+    imports,
 )
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("clew")
+pytest.register_assert_rewrite("tests.history.index")  # several directories use it
 
 for name in [
     n for n in os.environ if n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))

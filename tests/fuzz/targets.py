@@ -38,12 +38,17 @@ _KEY = re.compile(r"\bAKIA[A-Z0-9]{16}\b", re.ASCII)
 _SOMETIME = Identity(0, 0, 0, 0, settled=False)
 
 
+def told(reason):
+    """What is refused is refused in words."""
+    assert reason
+
+
 def read_json(data):
     """Strict JSON: what it reads, it writes and reads again; what it refuses is told."""
     try:
         value = jsontext.loads_bytes(data)
     except jsontext.JsonError as error:
-        assert str(error)
+        told(str(error))
         return
     assert jsontext.loads(jsontext.dumps(value)) == value
     assert json.loads(data) == value
@@ -54,7 +59,7 @@ def read_host_file(data):
     try:
         jsonc.parse(as_text(data))
     except jsonc.JsoncError as error:
-        assert str(error)
+        told(str(error))
 
 
 def read_spec(data):
@@ -62,7 +67,7 @@ def read_spec(data):
     try:
         spec = make_spec(data, ".chant/specs/x.md", _SOMETIME, archived=False)
     except Unreadable as error:
-        assert error.problem.cause
+        told(error.problem.cause)
         return
     try:
         raw = edit_document(read_document(data), {"model": "x: 'y'"})
@@ -90,7 +95,7 @@ def merge_spec_files(data):
     try:
         merge_specs(data, data[:half] + b"\nlabels: [x]\n" + data[half:], data[half:])
     except ClewError as error:
-        assert error.message
+        told(error.message)
 
 
 def render_template(data):
@@ -127,7 +132,7 @@ def search_history(data):
         assert len(found) <= 20
         moment(text)
     except ClewError as error:
-        assert error.message
+        told(error.message)
     assert _index().commit_count(1) == 8
 
 
@@ -144,7 +149,7 @@ def search_specs(data):
     try:
         query = parse_spec_query(as_text(data))
     except ClewError as error:
-        assert error.message
+        told(error.message)
         return
     snapshot = _specs().snapshot()
     assert set(query.fitting(snapshot.active, snapshot.graph())) <= set(snapshot.active)
@@ -179,7 +184,7 @@ def read_patch_argument(data):
     try:
         get_patch(_index(), "r", as_text(data))
     except ClewError as error:
-        assert error.message
+        told(error.message)
 
 
 TARGETS = {

@@ -76,7 +76,7 @@ def start(command, *, env=None, limits=None):
         text=True,
         cwd=ROOT,
         env={**os.environ, **(env or {})},
-        preexec_fn=_limiting(limits),
+        preexec_fn=_limiting(limits),  # noqa: PLW1509 - nothing but a system call runs there
     )
 
 

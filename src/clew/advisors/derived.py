@@ -186,7 +186,8 @@ def _with_connections(facts: Facts) -> Facts:
         below = server if server and part is not server else store
         if below:
             facts = facts.replacing(part.but(depends_on=below.id))
-    writer = server or next((one for one in parts if one is not store), None)
+    mains = [*_parts_now(facts), *(one for one in parts if one is not store)]
+    writer = server or next(iter(mains), None)
     if store and writer and not store.get("data"):
         facts = facts.replacing(
             (facts.get(store.id) or store).but(data=f"all, written by {writer.id}")
@@ -197,9 +198,3 @@ def _with_connections(facts: Facts) -> Facts:
         attributes = {"state": "unconfirmed", "topic": "connections", "source": "inferred"}
         facts = replace(facts, items=(*facts.items, Item(facts.next_id("AS"), text, attributes)))
     return facts
-
-
-def unserved(facts: Facts) -> list[Item]:
-    """The features that no component serves."""
-    served = {one for part in facts.components for one in part.references("features")}
-    return [feature for feature in facts.features if feature.id not in served]

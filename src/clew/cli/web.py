@@ -127,10 +127,12 @@ def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | Non
     from clew.cli.render import is_terminal
     from clew.specs.store import open_store
     from clew.web.cards import Filter, read_board
+    from clew.work.attending import attend_project
     from clew.work.places import Places
 
     store = open_store(project=project)
     places = Places(store.project)
+    attend_project(store.project)
     wanted = Filter(query=" ".join(query), usual=limit)
     if watch:
         if not is_terminal(sys.stdout):

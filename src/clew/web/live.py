@@ -96,10 +96,10 @@ class Hub:
 
     def _reconcile(self, places: Places) -> None:
         """Runs whose owner died are put right, as every command does it."""
-        from clew.work.reconcile import reconcile
+        from clew.work.attending import attend_project
 
         if not self._site.read_only and time.monotonic() >= self._next_reconcile:
-            reconcile(places)
+            attend_project(places.root)
             self._next_reconcile = time.monotonic() + _RECONCILE_SECONDS
 
 
