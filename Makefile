@@ -50,7 +50,8 @@ chaos: setup
 
 fuzz: export PROOF := full
 fuzz: setup
-	$(BIN)/python -m pytest tests/fuzz
+	$(BIN)/python -m pytest tests/fuzz tests/security
+	$(BIN)/python -m tests.fuzz.with_atheris
 
 load: export PROOF := full
 load: setup

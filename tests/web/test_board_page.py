@@ -95,6 +95,15 @@ def test_a_spec_is_added_in_one_line(shop, visit):
         assert shop.store.heads()[0].title == "Sell tea <b>& coffee</b>"
 
 
+def test_the_first_spec_of_somebody_else_ends_the_welcome(shop, visit):
+    with shop.serve() as server:
+        page = visit(server).connected()
+        page.get_by_text("Nothing to do yet").wait_for()
+        shop.spec("2026-03-03-001-new", "The first one")
+        card(page, "ready", "2026-03-03-001-new").wait_for()
+        page.get_by_text("Nothing to do yet").wait_for(state="detached")
+
+
 def test_filters_are_in_the_address(shop, visit):
     shop.specs()
     with shop.serve() as server:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
+from clew.history.model import LAST_PLACE, PLACE_BITS, first_id, last_id
 from clew.history.scope import COUNTED, briefs, lower_bound
 from clew.kit.errors import ClewError
 from clew.thread.meaning import by_meaning
@@ -63,7 +64,7 @@ class Search:
         shares, likeness = self._by_text(text, words, list(shared)) if words else ({}, {})
         numbers = [one for one in shares if shares[one] or one in likeness or one in shared]
         scores = {
-            one: _WORDS * min(1.0, shares[one])
+            one: _WORDS * shares[one]
             + _MEANING * max(0.0, likeness.get(one, 0.0))
             + _FILES * shared.get(one, 0.0)
             for one in numbers
@@ -74,7 +75,7 @@ class Search:
         return [
             Related(
                 number, head["repo"], head["sha"], head["subject"], head["author"], head["date"],
-                scores[number] / whole, shares[number],
+                min(1.0, scores[number] / whole), shares[number],
                 tuple(name for name, found in found_in.items() if found.get(number)),
             )
             for head, number in zip(briefs(self.store, shown), shown, strict=True)
@@ -131,9 +132,11 @@ class CommitTexts:
         self._search = search
         self._connection = search.store.connection.cursor()
         self._connection.row_factory = None
-        self.size = self._connection.execute("SELECT sum(next_place) FROM repos").fetchone()[0] or 0
         alone = search.repos[0] if len(search.repos) == 1 else None
-        self._span = (alone.repo_id << 32, (alone.repo_id + 1) << 32) if alone else None
+        places = dict(self._connection.execute("SELECT repo_id, next_place FROM repos").fetchall())
+        self._places = {alone.repo_id: places[alone.repo_id]} if alone else places
+        self.size = sum(self._places.values())
+        self._span = (first_id(alone.repo_id), last_id(alone.repo_id)) if alone else None
 
     def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
         """Commits that match, the newest first."""
@@ -145,6 +148,12 @@ class CommitTexts:
             (where, *(self._span or ()), most),
         )
         return [row[0] for row in rows]
+
+    def newer(self, number: int) -> int:
+        """How many commits have this id or a larger one, about."""
+        own = number >> PLACE_BITS
+        after = sum(count for repo_id, count in self._places.items() if repo_id > own)
+        return after + self._places.get(own, 0) - (number & LAST_PLACE)
 
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The messages of those that count."""

@@ -281,6 +281,10 @@ class KindTexts:
         )
         return [row[0] for row in rows]
 
+    def newer(self, number: int) -> int:
+        """How many texts were added with this one or after it."""
+        return self._span[0] + self.size + 1 - number
+
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The texts of these numbers."""
         rows = self._cursor.execute(

@@ -66,6 +66,10 @@ class GitMessages:
         )
         return [number for number, _ in zip(found, range(most), strict=False)]
 
+    def newer(self, number: int) -> int:
+        """How many messages are as new as this one."""
+        return self.size - number
+
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The texts of these numbers."""
         return {n: Text(self.commits[n].subject, self.commits[n].body) for n in numbers}

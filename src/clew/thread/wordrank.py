@@ -54,6 +54,9 @@ class Texts(Protocol):
     def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
         """Numbers of texts that match, the newest first."""
 
+    def newer(self, number: int) -> int:
+        """How many texts come with this number or after it, about."""
+
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The texts of these numbers."""
 
@@ -96,8 +99,8 @@ class Ranking:
         anywhere: list[int] = []
         if len(messages) <= COMMON:
             anywhere = self._texts.having(expression, COMMON + 1, in_message=False)
-        many = max(len(messages), len(anywhere), 1)
-        weight = math.log(1 + self._texts.size / (many * (2 if many > COMMON else 1)))
+        many = self._about(anywhere or messages)
+        weight = math.log(1 + max(self._texts.size - many, 0) / (many + 0.5))
         self._weights[word] = weight
         self._known[word] = bool(messages or anywhere)
         if len(messages) <= COMMON:
@@ -107,6 +110,13 @@ class Ranking:
             self._elsewhere[word] = set(anywhere).difference(messages)
             for number in self._elsewhere[word]:
                 self._rough[number] += weight * _ELSEWHERE
+
+    def _about(self, newest: list[int]) -> float:
+        """How many texts have a word, judged by how far back its newest ones lie."""
+        if len(newest) <= COMMON:
+            return float(len(newest))
+        looked_at = max(1, self._texts.newer(newest[-1]))
+        return min(float(self._texts.size), len(newest) * self._texts.size / looked_at)
 
     def best(self) -> list[int]:
         """The numbers of the texts that are worth reading."""

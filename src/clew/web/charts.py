@@ -38,14 +38,6 @@ def lying_bars(
     return _drawn(chart, list(labels)[::-1], turned, words)
 
 
-def curve(labels: Sequence[str], series: Mapping[str, Sequence[float]], *, words: str) -> Markup:
-    """Lines over time."""
-    import pygal
-
-    settings = _settings(legend=len(series) > 1)
-    return _drawn(pygal.Line(**settings, fill=True, dots_size=2), labels, series, words)
-
-
 def _settings(*, legend: bool, height: int = _HEIGHT) -> dict[str, Any]:
     return {
         "width": _WIDTH,

@@ -51,7 +51,6 @@ class DiffView:
     """A diff, as much of it as a page can hold."""
 
     files: list[FileView] = field(default_factory=list)
-    left_out: int = 0
 
     @property
     def added(self) -> int:
@@ -73,7 +72,6 @@ def read_diff(patch: str) -> DiffView:
             continue
         file = _file(section, max(0, min(_MOST_PER_FILE, MOST_LINES - shown)))
         shown += len(file.lines)
-        view.left_out += file.left_out
         view.files.append(file)
     return view
 

@@ -146,7 +146,6 @@ def build_environment() -> Environment:
         "ago": ago,
         "day": day,
         "moment": moment_text,
-        "span": span,
         "markdown": safe_html,
         "path": path_part,
         "shown": shown_text,

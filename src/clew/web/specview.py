@@ -65,8 +65,6 @@ class Branch:
     """The branch of a spec, and how it differs from where it started."""
 
     name: str
-    base: str
-    tip: str
     diff: DiffView
     commits: tuple[tuple[str, str], ...]
     dirty: tuple[str, ...] = ()
@@ -145,8 +143,6 @@ def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
     commits = [line.partition("\t") for line in listed.decode("utf-8", "replace").splitlines()]
     return Branch(
         name,
-        base,
-        tip,
         read_diff(patch.decode("utf-8", "replace")),
         tuple((sha, subject) for sha, _, subject in commits),
         _dirty(root, name),
