@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from clew.guide.topics import topic_names
+
 
 def run_clew(*words, cwd):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("CLEW", "CLAUDE"))}
@@ -32,12 +34,8 @@ def test_it_prints_the_overview(tmp_path):
 def test_it_lists_the_topics(tmp_path):
     done = run_clew("guide", "--list", cwd=tmp_path)
 
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "TOPIC",
-        "overview",
-        "hosts",
-        "servers",
-    ]
+    listed = [line.split()[0] for line in done.stdout.splitlines()]
+    assert listed == ["TOPIC", *topic_names()]
 
 
 def test_json_carries_what_the_tool_answers(tmp_path):

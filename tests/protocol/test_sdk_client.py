@@ -33,7 +33,7 @@ async def use(transport, mode):
 def test_on_stdio(mode):
     parameters = StdioServerParameters(command=CLARIAD[0], args=list(CLARIAD[1:]))
     names, text = asyncio.run(use(stdio_client(parameters, errlog=sys.__stderr__), mode))
-    assert names == ["long_running_operation"]
+    assert names == ["vision_agent", "architecture_agent", "long_running_operation"]
     assert text.startswith("Completed Job")
 
 

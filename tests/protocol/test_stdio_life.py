@@ -266,7 +266,7 @@ def test_twenty_thousand_hostile_lines_end_with_a_good_answer():
             server.send(line)
         request_id = server.request("tools/list", request_id="the-good-one")
         tools = server.answer_to(request_id, seconds=60)["result"]["tools"]
-        assert [t["name"] for t in tools] == ["long_running_operation"]
+        assert "long_running_operation" in [t["name"] for t in tools]
         for message in server.seen:
             assert message["jsonrpc"] == "2.0"
             assert "result" in message or "error" in message or "method" in message
@@ -277,7 +277,9 @@ def test_twenty_thousand_hostile_lines_end_with_a_good_answer():
 def test_the_environment_chooses_tools_like_the_options_do():
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     (answer,) = pipe(CLEW, listing, env={"CLEW_TOOLSETS": "advisors"})
-    assert [t["name"] for t in answer["result"]["tools"]] == ["long_running_operation"]
+    names = [t["name"] for t in answer["result"]["tools"]]
+    assert "vision_agent" in names
+    assert "chant_add" not in names
     (answer,) = pipe((*CLEW, "--toolsets=all", "--exclude-tools", "clew_doctor"), listing)
     names = [t["name"] for t in answer["result"]["tools"]]
     assert "clew_doctor" not in names

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from clew.history.model import PLACE_BITS
 from clew.history.vectorfile import open_for_reading, vectors_path
 from clew.models.embedding import load_embedder
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 200_000
 _MOST_FILES = 2
-# The first numbers of a vector tell most; all are compared only for what is near by these.
-_BEGINNING = 64
-_REFINED = 1500
 _UNWANTED = -1e9
 _guard = threading.Lock()
 _kept: dict[str, _Kept] = {}
@@ -122,11 +120,10 @@ class _Kept:
             np.multiply(whole, scales[:, None], out=self._vectors[at:end])
             at = end
         assert self._vectors is not None
-        self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
         self._order = np.argsort(self._ids, kind="stable")
         self._sorted = self._ids[self._order]
         self._earliest = int(self._times.min())
-        self._repos = {int(one) for one in np.unique(self._ids >> 32)}
+        self._repos = {int(one) for one in np.unique(self._ids >> PLACE_BITS)}
 
     def is_current(self) -> bool:
         """Whether nothing was written since."""
@@ -148,14 +145,14 @@ class _Kept:
         self._query = query if query.any() else None
         if self._query is None:
             return []
-        rough = self._beginnings @ query[:_BEGINNING]
+        scores = self._vectors @ query
         wanted = [repo.repo_id for repo in repos]
         if since > self._earliest or not self._repos.issubset(wanted):
-            is_wanted = np.isin(self._ids >> 32, wanted) & (self._times >= since)
-            rough = np.where(is_wanted, rough, np.float32(_UNWANTED))
-        near = _largest(rough, _REFINED)
-        near = near[rough[near] > _UNWANTED]
-        scores = self._vectors[near] @ query
+            is_wanted = np.isin(self._ids >> PLACE_BITS, wanted) & (self._times >= since)
+            scores = np.where(is_wanted, scores, np.float32(_UNWANTED))
+        near = _largest(scores, count)
+        near = near[scores[near] > _UNWANTED]
+        scores = scores[near]
         best = np.lexsort((-self._ids[near], -scores))[:count]
         found = zip(self._ids[near][best], self._marks[near][best], scores[best], strict=True)
         return [(int(one), int(mark), float(score)) for one, mark, score in found]

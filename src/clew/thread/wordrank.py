@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMMON = 1000  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 24
-_SCORED = 160
+_SCORED = 240
 _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
