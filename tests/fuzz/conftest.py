@@ -7,6 +7,6 @@ from tests.support.proof import counted
 
 def pytest_terminal_summary(terminalreporter):
     """How many inputs were read."""
-    found = counted(terminalreporter.stats.get("passed", []), "inputs")
+    found = counted(terminalreporter, "inputs")
     for name, count in sorted(found.items()):
         terminalreporter.write_line(f"{count:8} inputs: {name}")

@@ -210,7 +210,7 @@ def room_table() -> str:
     for room in ("guide", *(room for room in ROOMS if room != "guide")):
         tools = [tool for tool in TOOLS if tool.toolset == room]
         rows.append((room, ROOM_WORDS[room], _room_status(tools)))
-    return table(("Room", "What", "Status"), [*rows, ("board", "the same in a browser", "next")])
+    return table(("Room", "What", "Status"), [*rows, ("board", "the same in a browser", "works")])
 
 
 def _room_status(tools: list[Tool]) -> str:

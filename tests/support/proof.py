@@ -14,12 +14,18 @@ def amount(short, full):
     return full if FULL else short
 
 
-def counted(reports, name):
+def recorded(reporter):
+    """The reports of finished tests that carry all they recorded."""
+    reports = [report for several in reporter.stats.values() for report in several]
+    return [report for report in reports if getattr(report, "when", None) == "teardown"]
+
+
+def counted(reporter, name):
     """The sum of a property over finished tests, by the module of the test."""
     found = Counter()
-    for report in reports:
+    for report in recorded(reporter):
         module = report.nodeid.partition("::")[0].rpartition("/")[2]
-        for key, value in getattr(report, "user_properties", ()):
+        for key, value in report.user_properties:
             if key == name:
                 found[module.removeprefix("test_").removesuffix(".py").replace("_", " ")] += value
     return found
