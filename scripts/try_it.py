@@ -1,23 +1,71 @@
-"""`make try`: the first two minutes, played through on a throw-away home directory.
+"""`make try`: from a vision to a line of code and back, on a throw-away project.
 
-Registers this repository's server with an agent host, starts exactly the command that was
-written, talks to it with the official client, shows the answers, and undoes everything.
+No network, no key, no model: a scripted agent works on two specs in worktrees of their own. The
+project stays where it was made, to look around in.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 # Variables that would lead a host's or our own files out of the throw-away home.
-_ELSEWHERE = ("CLAUDE_", "CODEX_", "COPILOT_", "CLEW_", "COMMITMUX_", "XDG_")
+_ELSEWHERE = ("CLAUDE_", "CODEX_", "COPILOT_", "CLEW_", "COMMITMUX_", "CHANT_", "XDG_", "GIT_")
+
+DESCRIPTION = (
+    "Corner shop helps small shops to sell online. Shop owners must be able to add products with a"
+    " price in cents. Customers can put products into a cart and see the total. Goal: 50 shops"
+    " within 6 months. Not in scope: payments."
+)
+REQUIREMENTS = "A command line program in Python. The cart is computed in memory."
+CONFIG = """\
+---
+project:
+  name: Corner shop
+defaults:
+  prompt: standard
+  provider: command
+  command: [{python}, {agent}]
+---
+"""
+
+
+class Story:
+    """A project of its own, in a home of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self.home = place / "home"
+        self.project = place / "shop"
+        for directory in (self.home, self.project):
+            directory.mkdir()
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_ELSEWHERE)}
+        self.environment = {
+            **kept,
+            "HOME": str(self.home),
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        }
+
+    def run(self, *words: str, quiet: bool = False) -> str:
+        """Show a command, run it as a user would, and end the story if it fails."""
+        shown = " ".join(word if word and " " not in word else f"'{word}'" for word in words)
+        print(f"$ {shown}", flush=True)
+        done = subprocess.run(
+            words, cwd=self.project, env=self.environment, capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+        if not quiet or done.returncode:
+            print(done.stdout.rstrip("\n"), flush=True)
+        if done.returncode:
+            print(done.stderr, file=sys.stderr, flush=True)
+            raise SystemExit(f"That command failed with exit code {done.returncode}.")
+        return done.stdout
 
 
 def say(title: str) -> None:
@@ -25,97 +73,75 @@ def say(title: str) -> None:
     print(f"\n== {title}", flush=True)
 
 
-def run(*words: str, home: Path) -> None:
-    """Show a command, run it as a user would, and stop the story if it fails."""
-    print(f"$ {' '.join(words)}", flush=True)
-    program = str(BIN / words[0])
-    subprocess.run([program, *words[1:]], cwd=ROOT, env=environment(home), check=True)
+def begin(story: Story) -> None:
+    """A repository with one commit."""
+    settings = {"user.name": "Ada", "user.email": "ada@example.com", "init.defaultBranch": "main"}
+    for key, value in settings.items():
+        story.run("git", "config", "--global", key, value, quiet=True)
+    story.run("git", "init", "--quiet", ".")
+    (story.project / "README.md").write_text("# Corner shop\n", encoding="utf-8")
+    story.run("git", "add", "README.md")
+    story.run("git", "commit", "--quiet", "-m", "Begin")
 
 
-def environment(home: Path) -> dict[str, str]:
-    """A user's environment whose home is thrown away afterwards."""
-    path = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
-    settings = {"HOME": str(home), "CLEW_HOME": str(home / ".clew"), "PATH": path}
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(_ELSEWHERE)}
-    return {**inherited, **settings}
+def intend(story: Story) -> None:
+    """Vision, architecture, specs."""
+    say("What is it for? A vision, with a question answered")
+    said = json.loads(story.run("clew", "advise", "vision", DESCRIPTION, "--json", quiet=True))
+    talk = said["data"]["conversation_id"]
+    question = next(q["id"] for q in said["data"]["questions"] if "objective" in q["text"])
+    answer = f"{question}=FE-1 and FE-2 serve BO-1"
+    story.run("clew", "advise", "vision", "--conversation", talk, "--answer", answer)
+    say("How is it built? An architecture and a decision")
+    words = ("Corner shop", REQUIREMENTS, "--conversation", talk)
+    story.run("clew", "advise", "architecture", *words)
+    say("What is to be done? Specs, each with where it comes from")
+    story.run("chant", "init", "--minimal")
+    config = CONFIG.format(python=sys.executable, agent=ROOT / "scripts" / "scripted_agent.py")
+    (story.project / ".chant" / "config.md").write_text(config, encoding="utf-8")
+    story.run("clew", "advise", "refine")
+    story.run("git", "add", "-A")
+    story.run("git", "commit", "--quiet", "-m", "Write down what the shop is to be")
 
 
-def show_text(text: str, lines: int) -> None:
-    """The beginning of an answer, indented."""
-    shown = text.splitlines()
-    for line in shown[:lines]:
-        print(f"    {line}")
-    if len(shown) > lines:
-        print(f"    … {len(shown) - lines} more lines")
+def work(story: Story) -> None:
+    """Two agents in two worktrees, and the merge queue."""
+    say("Two agents, each in a worktree of its own, then the merge queue")
+    story.run("chant", "work", "--parallel", "2", "--no-watch")
+    story.run("chant", "list")
+    story.run("git", "log", "--oneline", "--graph")
 
 
-async def talk(entry: dict[str, object], home: Path, mode: str) -> None:
-    """Connect with the official client, list the tools, call two of them."""
-    from mcp.client import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    parameters = StdioServerParameters(
-        command=str(entry["command"]),
-        args=[*entry["args"], "--toolsets", "guide,advisors"],  # type: ignore[misc]
-        env=environment(home),
-        cwd=str(ROOT),
-    )
-    async with Client(stdio_client(parameters), mode=mode) as client:
-        tools = (await client.list_tools()).tools
-        print(f"{mode}: connected; tools: {', '.join(tool.name for tool in tools)}")
-        if mode != "auto":
-            return
-        say("Ask the guide what is set up here (tool clew_guide)")
-        guide = await client.call_tool("clew_guide", {})
-        show_text(guide.content[0].text, 18)
-        say("Run a slow tool and watch its progress (tool long_running_operation)")
-
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            print(f"    {done:g}/{total or 0:g} {message}")
-
-        arguments = {"operation_name": "Trying Clew", "duration_seconds": 2}
-        done = await client.call_tool(
-            "long_running_operation", arguments, progress_callback=progress
-        )
-        show_text(done.content[0].text, 3)
-
-
-def speak_older_dialect(home: Path) -> None:
-    """Pipe one line into a face's server, no handshake, as its documents show."""
-    request = {"jsonrpc": "2.0", "id": "tools-1", "method": "list_tools"}
-    print(f"$ echo '{json.dumps(request)}' | clariad serve")
-    done = subprocess.run(
-        [str(BIN / "clariad"), "serve"],
-        input=json.dumps(request) + "\n",
-        text=True,
-        capture_output=True,
-        env=environment(home),
-        check=True,
-    )
-    show_text(json.dumps(json.loads(done.stdout), indent=2), 12)
+def ask(story: Story) -> str:
+    """The history, and the thread from a line to the vision."""
+    say("The history, indexed")
+    story.run("commitmux", "init", quiet=True)
+    story.run("commitmux", "add-repo", ".", "--name", "shop", quiet=True)
+    story.run("commitmux", "sync")
+    say("Why is this line here?")
+    lines = (story.project / "cart.py").read_text(encoding="utf-8").splitlines()
+    number = next(n for n, line in enumerate(lines, 1) if "return sum" in line)
+    told = story.run("clew", "why", f"cart.py:{number}")
+    say("The whole thread, with its gaps")
+    story.run("clew", "trace")
+    return told
 
 
 def main() -> int:
-    """Play the story; the exit code."""
-    with tempfile.TemporaryDirectory(prefix="clew-try-") as directory:
-        home = Path(directory)
-        (home / ".claude.json").write_text('{"theme": "dark"}\n', encoding="utf-8")
-        say("Is this machine fit?")
-        run("clew", "doctor", home=home)
-        say("Register this repository with Claude Code (in a throw-away home directory)")
-        run("clew", "setup", "claude-code", "--scope", "user", home=home)
-        config = json.loads((home / ".claude.json").read_text(encoding="utf-8"))
-        entry = config["mcpServers"]["clew"]
-        show_text(json.dumps(config, indent=2), 20)
-        say("Talk to it with the official client, in all three of its modes")
-        for mode in ("legacy", "2026-07-28", "auto"):
-            asyncio.run(talk(entry, home, mode))
-        say("The older dialect works too, without a handshake")
-        speak_older_dialect(home)
-        say("Undo: the host's file is as it was")
-        run("clew", "uninit", "--all", home=home)
-        assert (home / ".claude.json").read_text(encoding="utf-8") == '{"theme": "dark"}\n'
-    say("Done. Next: `clew init` in a project of yours, or read README.md.")
+    """The story from its beginning; fails if the thread does not reach the vision."""
+    started = time.monotonic()
+    story = Story(Path(tempfile.mkdtemp(prefix="clew-try-")))
+    begin(story)
+    intend(story)
+    work(story)
+    told = ask(story)
+    for part in ("chant(", "FE-2", "docs/vision.md"):
+        if part not in told:
+            raise SystemExit(f"The thread is broken: `why` does not tell of {part}")
+    say(f"Done in {time.monotonic() - started:.0f} s. Look around:")
+    print(f"  cd {story.project}")
+    print(f"  export HOME={story.home} PATH={BIN}:$PATH")
+    print("  clew brief 'change the cart'    clew recall 'price in cents'    clew web")
     return 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMMON = 1000  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 24
-_SCORED = 240
+_SCORED = 120
 _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
@@ -106,6 +106,7 @@ class Ranking:
         if len(messages) <= COMMON:
             for number in messages:
                 self._rough[number] += weight * _TITLE
+        self._elsewhere[word] = set()
         if len(anywhere) <= COMMON:
             self._elsewhere[word] = set(anywhere).difference(messages)
             for number in self._elsewhere[word]:
@@ -144,18 +145,21 @@ class Ranking:
 
     def _score(self, number: int, text: Text) -> float:
         """How well one text answers: weight of its words, by where and how often they stand."""
-        title = Counter(self._pattern.findall(text.title.lower()))
-        body = Counter(self._pattern.findall(text.body.lower()))
-        length = 1 + 0.25 * max(0.0, len(text.body) / _LONG - 1)
+        title = self._pattern.findall(text.title.lower())
+        body = self._pattern.findall(text.body.lower())
+        share = _BODY / (1 + 0.25 * max(0.0, len(text.body) / _LONG - 1))
         total = 0.0
-        for word, forms in self._forms.items():
-            in_title = any(form in title for form in forms)
-            in_body = sum(body[form] for form in forms) / length if body else 0.0
-            place = _TITLE * in_title + _BODY * in_body
-            if not place and number in self._elsewhere.get(word, ()):
+        for word, weight in self._weights.items():
+            place = 0.0
+            for form in self._forms[word]:
+                if form in title:
+                    place += _TITLE
+                if form in body:
+                    place += share * body.count(form)
+            if not place and number in self._elsewhere[word]:
                 place = _ELSEWHERE
             if place:
-                total += self._weights[word] * place / (place + _SATURATION)
+                total += weight * place / (place + _SATURATION)
         return total * (_TITLE + _SATURATION) / _TITLE
 
 
