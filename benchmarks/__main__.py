@@ -23,6 +23,7 @@ from benchmarks import (
     report,
     retrieval,
     specs_store,
+    thread,
     warm_calls,
     work_run,
 )
@@ -41,6 +42,7 @@ CLAIMS: tuple[ModuleType, ...] = (
     growth,
     memory,
     imports,
+    thread,
 )
 
 

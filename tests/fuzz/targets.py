@@ -200,3 +200,4 @@ TARGETS = {
     read_patch_argument: "queries",
     read_stream: "streams",
 }
+COSTLY = {merge_spec_files}  # each input is a process of git

@@ -141,9 +141,7 @@ def test_editing_goes_through_the_editor(project):
     editor = {"EDITOR": "sed -i s/Before/After/", "VISUAL": ""}
     assert run(project, "edit", SPEC, env=editor).startswith("Changed")
     assert data(project, "show", SPEC)["title"] == "After"
-    assert "EDITOR" in run(
-        project, "edit", SPEC, env={"EDITOR": "/no/such", "VISUAL": ""}, code=1
-    )
+    assert "EDITOR" in run(project, "edit", SPEC, env={"EDITOR": "/no/such", "VISUAL": ""}, code=1)
 
 
 def test_lint_fails_on_errors_only(project):

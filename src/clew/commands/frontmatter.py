@@ -85,7 +85,7 @@ def _by_library(block: str) -> Any:
 
     try:
         return YAML(typ="base", pure=True).load(block) or {}
-    except (YAMLError, ValueError, RecursionError) as error:
+    except (YAMLError, LookupError, RecursionError, TypeError, ValueError) as error:
         reason = getattr(error, "problem", None) or str(error).split("\n")[0]
         raise FrontmatterError(f"The frontmatter is not readable YAML: {reason}") from None
 

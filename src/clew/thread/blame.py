@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,28 +50,45 @@ class Blame:
     uncommitted: tuple[int, ...]
 
 
-def blame_lines(repo: Repo, path: str, start: int, end: int, rev: str = "HEAD") -> Blame:
+def blame_lines(repo: Repo, path: str, start: int, end: int) -> Blame:
     """Who wrote the lines from one number to another, as the checkout counts them."""
-    numbers, uncommitted = list(range(start, end + 1)), []
-    if rev == "HEAD":
-        committed = _content(repo, path)
-        here = _checkout_lines(repo, path)
-        if here is not None and here != committed:
-            mapped = _mapped(here, committed)
-            _check_range(path, start, end, len(here))
-            uncommitted = [n for n in numbers if n not in mapped]
-            numbers = [mapped[n] for n in numbers if n in mapped]
-        else:
-            _check_range(path, start, end, len(committed))
-    if not numbers:
-        return Blame((), tuple(uncommitted))
-    entries = _asked(repo, path, min(numbers), max(numbers), rev)
-    shift = start - min(numbers) if not uncommitted else 0
-    moved = tuple(
-        Blamed(one.start + shift, one.end + shift, one.sha, one.path, one.line, one.text)
-        for one in entries
-    )
-    return Blame(moved, tuple(uncommitted))
+    # Most files are as they were committed, so git may begin before that is known.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        reading = pool.submit(_content, repo, path)
+        early = _tried(repo, path, start, end)
+        committed = reading.result()
+    here = _checkout_lines(repo, path)
+    if here is None or here == committed:
+        _check_range(path, start, end, len(committed))
+        return Blame(tuple(early or _asked(repo, path, start, end)), ())
+    _check_range(path, start, end, len(here))
+    mapped = _mapped(here, committed)
+    asked = range(start, end + 1)
+    uncommitted = tuple(number for number in asked if number not in mapped)
+    places = {mapped[number]: number for number in asked if number in mapped}
+    if not places:
+        return Blame((), uncommitted)
+    found = _asked(repo, path, min(places), max(places))
+    return Blame(tuple(_renumbered(found, places)), uncommitted)
+
+
+def _tried(repo: Repo, path: str, start: int, end: int) -> list[Blamed] | None:
+    try:
+        return _asked(repo, path, start, end)
+    except GitError:
+        return None
+
+
+def _renumbered(found: list[Blamed], places: dict[int, int]) -> list[Blamed]:
+    """The lines that were asked for, by their numbers in the checkout."""
+    shown: list[Blamed] = []
+    for one in found:
+        for offset in range(one.end - one.start + 1):
+            number = places.get(one.start + offset)
+            if number is not None:
+                line = replace(one, start=number, end=number, line=one.line + offset)
+                _join(shown, line)
+    return shown
 
 
 def _check_range(path: str, start: int, end: int, count: int) -> None:
@@ -79,9 +97,9 @@ def _check_range(path: str, start: int, end: int, count: int) -> None:
         raise NotFound(f"{path} has {count} lines, so no {asked}", "Lines count from 1.")
 
 
-def _asked(repo: Repo, path: str, start: int, end: int, rev: str) -> list[Blamed]:
+def _asked(repo: Repo, path: str, start: int, end: int) -> list[Blamed]:
     words = ["blame", *_FOLLOW, "--porcelain", "--no-textconv", "-L", f"{start},{end}"]
-    ending = [guard(rev), "--", guard(path)]
+    ending = ["HEAD", "--", guard(path)]
     quiet = ["-c", "blame.ignoreRevsFile="]
     listed = _ignored_file(repo)
     if listed is not None:

@@ -200,9 +200,10 @@ def _told_overlap(rooms: Rooms, task: _Task) -> list[Statement]:
     graph = rooms.specs.graph()
     found: list[tuple[int, Head]] = []
     for head in rooms.specs.snapshot().active:
-        shared = wanted.intersection(head.target_files)
-        if shared and head.id != task.spec_id and head.status not in DONE_STATUSES:
-            found.append((-len(shared), head))
+        if head.status in DONE_STATUSES or wanted.isdisjoint(head.target_files):
+            continue
+        if head.id != task.spec_id:
+            found.append((-len(wanted.intersection(head.target_files)), head))
     told = []
     for _, head in sorted(found, key=lambda one: (one[0], one[1].id))[:_MOST_OVERLAPS]:
         files = ", ".join(sorted(wanted.intersection(head.target_files)))

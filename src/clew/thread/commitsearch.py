@@ -85,18 +85,20 @@ class Search:
         self, text: str, words: list[str], also: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
         """What share of the words each candidate has, and how like the text it is."""
-        ranking = Ranking(CommitTexts(self), words)
+        texts = CommitTexts(self)
+        ranking = Ranking(texts, words)
         best = list(dict.fromkeys([*ranking.best(), *also]))
-        likeness = self._by_meaning(text, best)
-        return ranking.scores(list(dict.fromkeys([*best, *likeness]))), likeness
+        near = self._by_meaning(text, best)
+        shares = ranking.scores(list(dict.fromkeys([*best, *(one[0] for one in near)])))
+        return shares, texts.sure(near)
 
-    def _by_meaning(self, text: str, also: list[int]) -> dict[int, float]:
+    def _by_meaning(self, text: str, also: list[int]) -> list[tuple[int, int, float]]:
         since = lower_bound(self.since)
         try:
             return by_meaning(self.store, text, self.repos, since=since, count=_NEAREST, also=also)
         except ClewError as error:
             self.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
-            return {}
+            return []
 
     def _by_files(self, files: Sequence[str]) -> dict[int, float]:
         """Commits that touched the files: the share of all their files that is the same."""
@@ -130,10 +132,12 @@ class CommitTexts:
 
     def __init__(self, search: Search) -> None:
         self._search = search
+        self._shas: dict[int, bytes] = {}
         self._connection = search.store.connection.cursor()
         self._connection.row_factory = None
         alone = search.repos[0] if len(search.repos) == 1 else None
-        places = dict(self._connection.execute("SELECT repo_id, next_place FROM repos").fetchall())
+        rows = self._connection.execute("SELECT repo_id, next_place FROM repos")
+        places: dict[int, int] = dict(rows.fetchall())
         self._places = {alone.repo_id: places[alone.repo_id]} if alone else places
         self.size = sum(self._places.values())
         self._span = (first_id(alone.repo_id), last_id(alone.repo_id)) if alone else None
@@ -159,9 +163,23 @@ class CommitTexts:
         """The messages of those that count."""
         search = self._search
         rows = self._connection.execute(
-            "SELECT c.id, c.subject, substr(c.body, 1, ?) FROM json_each(?) w"  # noqa: S608
+            "SELECT c.id, c.subject, substr(c.body, 1, ?), c.sha FROM json_each(?) w"  # noqa: S608
             f" CROSS JOIN commit_rows c ON c.id = w.value WHERE {COUNTED}"
             f" AND {search.condition()}",
             (_LONGEST_BODY, json.dumps(list(numbers)), *search.values()),
         )
-        return {row[0]: Text(row[1], row[2] or "") for row in rows}
+        read = {}
+        for number, subject, body, sha in rows:
+            read[number] = Text(subject, body or "")
+            self._shas[number] = sha
+        return read
+
+    def sure(self, near: Sequence[tuple[int, int, float]]) -> dict[int, float]:
+        """The likeness of commits that were read, where the vector is theirs."""
+        from clew.history.vectors import is_marked
+
+        return {
+            number: likeness
+            for number, mark, likeness in near
+            if number in self._shas and is_marked(self._shas[number], mark)
+        }

@@ -41,9 +41,12 @@ def by_meaning(
     since: int,
     count: int,
     also: Sequence[int] = (),
-) -> dict[int, float]:
-    """How like a text the commits are that are most alike, the first the most, and some others."""
-    from clew.history.vectors import CommitVectors, is_marked
+) -> list[tuple[int, int, float]]:
+    """Id, mark and likeness of the commits most like a text, and of some others.
+
+    A mark tells whether the vector was made for the commit that has the id now.
+    """
+    from clew.history.vectors import CommitVectors
 
     embedder = load_embedder()
     vectors = CommitVectors(store.path, embedder)  # refuses what another model made
@@ -56,20 +59,7 @@ def by_meaning(
             near = vectors.nearest(text, repos, since=since, count=count)
     finally:
         vectors.close()
-    shas = _reachable(store, [one[0] for one in (*near, *others)])
-    return {
-        one: likeness
-        for one, mark, likeness in (*near, *others)
-        if one in shas and is_marked(shas[one], mark)
-    }
-
-
-def _reachable(store: HistoryStore, ids: list[int]) -> dict[int, bytes]:
-    listed = ",".join(map(str, ids))
-    rows = store.connection.execute(
-        f"SELECT id, sha FROM commit_rows WHERE reachable AND id IN ({listed})"  # noqa: S608 - numbers
-    )
-    return {row["id"]: row["sha"] for row in rows}
+    return [*near, *others]
 
 
 def _current(index: Path) -> _Kept:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMON = 1000  # a word in more texts than this brings no candidates of its own
+COMMON = 700  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 24
 _SCORED = 120
