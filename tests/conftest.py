@@ -13,7 +13,10 @@ settings.load_profile("clew")
 pytest.register_assert_rewrite("tests.history.index")  # several directories use it
 
 for name in [
-    n for n in os.environ if n != "CLEW_SCREENSHOTS" and n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))
+    n
+    for n in os.environ
+    if n != "CLEW_SCREENSHOTS"
+    and n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))
 ]:
     del os.environ[name]
 

@@ -319,13 +319,11 @@ def test_each_agent_has_as_many_runs_as_it_may_have(house):
     assert most_at_once(house) == 1
 
 
-def test_the_start_is_answered_within_two_seconds(house):
+def test_the_start_is_answered_before_the_worktree_is_ready(house):
     house.configure("worktree:\n  setup: ['sleep 5']")
     house.spec("a", *working("a"))
-    began = time.monotonic()
     house.begin("a")
-    # The answer does not wait for the worktree; the rest is for slow machines.
-    assert time.monotonic() - began < 4
+    assert house.latest("a").phase in {"prepared", "worktree"}
     assert house.settled("a").phase == "finished"
 
 

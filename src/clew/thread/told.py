@@ -104,6 +104,7 @@ class Told:
         return refs
 
     def spec(self, ref: SpecRef) -> None:
+        """A spec, how it was worked, and what it came from."""
         thread = thread_of_spec(self.rooms, ref.id, self.documents)
         source = f"spec:{ref.id}"
         self.chain.append(Link("spec", ref.id, thread.title))
