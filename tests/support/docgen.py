@@ -13,6 +13,7 @@ import pkgutil
 import re
 import tomllib
 from importlib import import_module
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
@@ -569,8 +570,17 @@ def dependency_table() -> str:
     groups = {"always": project["dependencies"]}
     groups |= {f"extra `{k}`": v for k, v in project["optional-dependencies"].items()}
     rows = [
-        (_code(name), group, DEPENDENCIES[name])
+        (_code(name), group, _licence(name), DEPENDENCIES[name])
         for group, requirements in groups.items()
         for name in (re.split(r"[^\w.-]", requirement)[0] for requirement in requirements)
     ]
-    return table(("Package", "Installed", "Reason"), rows)
+    return table(("Package", "Installed", "Licence", "Reason"), rows)
+
+
+def _licence(package: str) -> str:
+    """What a package says of its licence: the expression, the last classifier, or the first line."""
+    known = metadata(package)
+    said = [c for c in known.get_all("Classifier") or [] if c.startswith("License ::")]
+    first_line = (known.get("License") or "not said").split("\n", 1)[0]
+    spoken = said[-1].rpartition(" :: ")[2] if said else first_line
+    return known.get("License-Expression") or spoken
