@@ -41,10 +41,11 @@ import sys
 from pathlib import Path
 from clew.history import ingest
 from clew.history.store import HistoryStore
+from clew.history.syncing import bring_up_to_date
 ingest._BATCH, ingest._TRANSACTION_COMMITS = 4, 12
 store = HistoryStore.open(Path(sys.argv[1]))
 for repo in store.repos():
-    ingest.sync_repo(store, repo)
+    bring_up_to_date(store, repo)
 store.close()
 """
 
