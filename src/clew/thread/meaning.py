@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 200_000
 _MOST_FILES = 2
+# The first numbers of a vector tell most; all are compared only for what is near by these.
+_BEGINNING = 64
+_REFINED = 1500
 _UNWANTED = -1e9
 _guard = threading.Lock()
 _kept: dict[str, _Kept] = {}
@@ -46,9 +49,9 @@ def by_meaning(
 
     A mark tells whether the vector was made for the commit that has the id now.
     """
+    embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
     from clew.history.vectors import CommitVectors
 
-    embedder = load_embedder()
     vectors = CommitVectors(store.path, embedder)  # refuses what another model made
     try:
         with _guard:
@@ -110,6 +113,7 @@ class _Kept:
             np.multiply(whole, scales[:, None], out=self._vectors[at:end])
             at = end
         assert self._vectors is not None
+        self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
         self._order = np.argsort(self._ids, kind="stable")
         self._sorted = self._ids[self._order]
         self._earliest = int(self._times.min())
@@ -135,14 +139,14 @@ class _Kept:
         self._query = query if query.any() else None
         if self._query is None:
             return []
-        scores = self._vectors @ query
+        rough = self._beginnings @ query[:_BEGINNING]
         wanted = [repo.repo_id for repo in repos]
         if since > self._earliest or not self._repos.issubset(wanted):
             is_wanted = np.isin(self._ids >> PLACE_BITS, wanted) & (self._times >= since)
-            scores = np.where(is_wanted, scores, np.float32(_UNWANTED))
-        near = _largest(scores, count)
-        near = near[scores[near] > _UNWANTED]
-        scores = scores[near]
+            rough = np.where(is_wanted, rough, np.float32(_UNWANTED))
+        near = _largest(rough, _REFINED)
+        near = near[rough[near] > _UNWANTED]
+        scores = self._vectors[near] @ query
         best = np.lexsort((-self._ids[near], -scores))[:count]
         found = zip(self._ids[near][best], self._marks[near][best], scores[best], strict=True)
         return [(int(one), int(mark), float(score)) for one, mark, score in found]

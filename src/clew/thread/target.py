@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.history.lookup import find_row
 from clew.history.repogit import line_range, repo_git
 from clew.history.scope import clean_path
 from clew.kit.errors import ClewError, Invalid, NotFound
@@ -82,7 +83,7 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
 
 
 def _unknown(rooms: Rooms, wanted: str, repo_name: str | None) -> NotFound:
-    where = rooms.repo(repo_name).name
+    where = rooms.repo(repo_name).name  # says so if there is no repository at all
     return NotFound(
         f"{where} has no file, symbol or commit '{clipped(shown_text(wanted))}' at HEAD",
         "Give a path from the repository's root, PATH:LINE, a name that is defined, or a SHA.",
@@ -90,18 +91,24 @@ def _unknown(rooms: Rooms, wanted: str, repo_name: str | None) -> NotFound:
 
 
 def _commit(rooms: Rooms, sha: str, repo_name: str | None) -> Target | None:
-    """The commit that begins so, in the named repository or in any that may be read."""
-    repos = [rooms.repo(repo_name)] if repo_name else rooms.allowed()
-    if not repos:
-        rooms.repo()  # says what is missing
-    for repo in repos:
+    """The commit that begins so: in the named repository, in the project's, or in the index."""
+    asked = rooms.repo(repo_name) if repo_name else rooms.own_repo()
+    if asked is not None:
         try:
             found = repo_git(
-                repo, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^{{commit}}"
+                asked, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^{{commit}}"
             )
+            return Target("commit", asked, found.decode("ascii").strip())
         except ClewError:
+            pass
+    if rooms.history is None or repo_name:
+        return None
+    for repo in rooms.history.repos():
+        try:
+            row = find_row(rooms.history, repo.name, sha, "")
+        except NotFound:
             continue
-        return Target("commit", repo, found.decode("ascii").strip())
+        return Target("commit", repo, row["sha"].hex())
     return None
 
 

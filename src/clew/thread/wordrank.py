@@ -20,6 +20,7 @@ COMMON = 700  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 24
 _SCORED = 120
+_ENOUGH = 150  # with so many messages that have a word, diffs that have it tell little more
 _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
@@ -97,7 +98,7 @@ class Ranking:
         expression = either(word)
         messages = self._texts.having(expression, COMMON + 1, in_message=True)
         anywhere: list[int] = []
-        if len(messages) <= COMMON:
+        if len(messages) <= _ENOUGH:
             anywhere = self._texts.having(expression, COMMON + 1, in_message=False)
         many = self._about(anywhere or messages)
         weight = math.log(1 + max(self._texts.size - many, 0) / (many + 0.5))
