@@ -11,7 +11,7 @@ from clew.specs.model import REMOVE, Changes
 from clew.specs.pages import check_status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from clew.specs.model import Spec
     from clew.specs.store import SpecStore
@@ -34,24 +34,18 @@ def update_spec(
         check_status(status, UPDATE_STATUSES)
     if status is None and not output and not fields:
         raise Invalid("Failed to update spec: No updates specified")
-    spec = store.load(spec_id)
-    if fields and "depends_on" in fields:
-        fields = {**fields, "depends_on": checked_dependencies(store, spec, fields["depends_on"])}
-
-    def edit(current: Spec) -> Changes:
-        changed = dict(fields or {})
-        if status is not None:
-            check_move(current.status, status)
-            changed |= move_fields(current, status)
-        return Changes(changed, append_output(current.body, output) if output else None)
-
     try:
-        changed = store.change(spec.id, edit, expected_version=expected_version, actor=actor)
+        return _changed(
+            store,
+            spec_id,
+            status,
+            fields or {},
+            lambda current: append_output(current.body, output) if output else None,
+            expected_version=expected_version,
+            actor=actor,
+        )
     except Conflict as error:
         raise Conflict(f"Failed to update spec: {error.message}", error.hint) from error
-    if status is not None and status != spec.status:
-        after_move(store, changed, actor=actor)
-    return changed
 
 
 _OWN_WAYS = {
@@ -79,17 +73,39 @@ def edit_spec(
             raise Invalid(f"Field '{name}' is not set directly", _OWN_WAYS[name])
     if status is None and not given and body is None:
         raise Invalid("Failed to update spec: No updates specified")
+    return _changed(
+        store,
+        spec_id,
+        status,
+        given,
+        lambda _current: body,
+        expected_version=expected_version,
+        actor=actor,
+    )
+
+
+def _changed(
+    store: SpecStore,
+    spec_id: str,
+    status: str | None,
+    fields: dict[str, Any],
+    body: Callable[[Spec], str | None],
+    *,
+    expected_version: str | None,
+    actor: str,
+) -> Spec:
+    """One change of status, fields and body, and what it means for the groups around the spec."""
     spec = store.load(spec_id)
-    wanted = given.get("depends_on")
+    wanted = fields.get("depends_on")
     if isinstance(wanted, list):
-        given["depends_on"] = checked_dependencies(store, spec, wanted)
+        fields = {**fields, "depends_on": checked_dependencies(store, spec, wanted)}
 
     def edit(current: Spec) -> Changes:
-        changed = dict(given)
+        changed = dict(fields)
         if status is not None:
             check_move(current.status, status)
             changed |= move_fields(current, status)
-        return Changes(changed, body)
+        return Changes(changed, body(current))
 
     changed = store.change(spec.id, edit, expected_version=expected_version, actor=actor)
     if changed.status != spec.status:

@@ -125,16 +125,7 @@ def _matters(source: str, kinds: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Something that was found, before it is shown."""
-
-    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
-        """The hit as it is shown."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class _FoundCommit(_Found):
+class _FoundCommit:
     commit: Related
 
     def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
@@ -164,7 +155,7 @@ class _FoundCommit(_Found):
 
 
 @dataclass(frozen=True)
-class _FoundMessage(_Found):
+class _FoundMessage:
     commit: Message
 
     def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
@@ -177,7 +168,7 @@ class _FoundMessage(_Found):
 
 
 @dataclass(frozen=True)
-class _FoundText(_Found):
+class _FoundText:
     known: Known
     text: Text
 
@@ -198,7 +189,7 @@ class _FoundText(_Found):
 
 
 @dataclass(frozen=True)
-class _FoundCommand(_Found):
+class _FoundCommand:
     address: tuple[str, str, str]
     description: str
 
@@ -209,6 +200,9 @@ class _FoundCommand(_Found):
         tool = {"name": "climpt_describe", "arguments": arguments}
         text = clipped(self.description, _LONGEST_SNIPPET)
         return Hit(COMMAND, name, name, text, score, None, f"clew command show {name}", tool)
+
+
+_Found = _FoundCommit | _FoundMessage | _FoundText | _FoundCommand
 
 
 def _is_changed(line: str) -> bool:
