@@ -80,7 +80,8 @@ def begin(story: Story) -> None:
         story.run("git", "config", "--global", key, value, quiet=True)
     story.run("git", "init", "--quiet", ".")
     (story.project / "README.md").write_text("# Corner shop\n", encoding="utf-8")
-    story.run("git", "add", "README.md")
+    (story.project / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
+    story.run("git", "add", "README.md", ".gitignore")
     story.run("git", "commit", "--quiet", "-m", "Begin")
 
 
