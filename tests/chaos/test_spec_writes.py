@@ -212,6 +212,20 @@ def test_a_stopped_writer_that_is_killed_frees_its_spec(project, faults):
     faults.survived()
 
 
+@pytest.mark.thorough
+def test_a_writer_that_stays_stopped_is_named_instead_of_waited_for(project, faults):
+    writer = start(python(STOPPED, project.root))
+    eventually(lambda: is_stopped(writer.pid))
+    done = run(chant(project.root, "update", "a", "--label", "mine"))
+    assert_civil(done)
+    assert done.returncode == 1
+    assert f"Process {writer.pid}, which is at this, is stopped" in done.stderr
+    os.kill(writer.pid, signal.SIGCONT)
+    assert ended(writer) == (0, "")
+    assert SpecStore(project.root).load("a").words("labels") == ()
+    faults.survived()
+
+
 @pytest.mark.parametrize("years", amount([30], [-30, 30]))
 def test_the_clock_jumps(project, faults, years):
     """Ids stay unique, and changes are seen, whatever the times say."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 
 import pytest
 
+from clew.kit import files
+from clew.kit.errors import Conflict
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked, try_lock
 from clew.kit.secret import load_secret
@@ -52,6 +55,34 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
+# Ends itself where the new bytes are on the disk, and the old file is still in its place.
+KILLED = """
+import os, sys
+from pathlib import Path
+from clew.kit.files import write_atomic
+os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
+write_atomic(Path(sys.argv[1]), "new")
+"""
+
+
+def test_a_killed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False).returncode == -9
+    assert path.read_text(encoding="utf-8") == "old"
+    if hasattr(os, "O_TMPFILE"):
+        assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_system_without_nameless_files_is_written_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_NAMELESS", 0)
+    write_atomic(tmp_path / "file", "one", mode=0o640)
+    write_atomic(tmp_path / "file", "two")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "two"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_reader_never_sees_half_a_file(tmp_path):
     path = tmp_path / "file"
     texts = [letter * 50_000 for letter in "ab"]
@@ -79,6 +110,12 @@ def test_private_directories_are_private_all_the_way(tmp_path):
     assert private_directory(made) == made
 
 
+HOLDER = (
+    "import sys, time; from pathlib import Path; from clew.kit.locks import try_lock;"
+    "held = try_lock(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+)
+
+
 def test_a_lock_has_one_holder_and_ends_with_it(tmp_path):
     path = tmp_path / "lock"
     held = try_lock(path)
@@ -93,12 +130,8 @@ def test_a_lock_has_one_holder_and_ends_with_it(tmp_path):
 
 def test_a_lock_is_free_when_its_holder_was_killed(tmp_path):
     path = tmp_path / "lock"
-    script = (
-        "import sys, time; from pathlib import Path; from clew.kit.locks import try_lock;"
-        "held = try_lock(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
-    )
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout.readline() == b"held\n"
         assert try_lock(path) is None
@@ -123,6 +156,28 @@ def test_a_block_waits_for_its_lock(tmp_path):
         order.append("first")
     thread.join()
     assert order == ["first", "other"]
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_lock_that_is_not_given_back_is_waited_for_a_while_only(tmp_path, stopped):
+    path = tmp_path / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        if stopped:
+            holder.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, holder.pid, os.WSTOPPED)
+        with pytest.raises(Conflict) as refused, locked(path, 0.1):
+            pytest.fail("two have it")
+        holder.kill()
+    text = refused.value.full_text()
+    assert str(path) in text
+    if sys.platform == "linux":
+        assert f"Process {holder.pid}" in text
+        assert ("kill -CONT" in text) == stopped
+    with locked(path, 0.1):
+        assert try_lock(path) is None
 
 
 def test_racing_processes_agree_on_a_secret(private_home):

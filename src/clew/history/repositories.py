@@ -17,7 +17,7 @@ from clew.history.model import Repo
 from clew.history.store import HistoryStore, check_name
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, run_git
-from clew.kit.locks import locked
+from clew.kit.locks import LONG, locked
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
@@ -111,4 +111,4 @@ def _remove(store: HistoryStore, repo: Repo) -> int:
 
 def index_lock(store: HistoryStore) -> AbstractContextManager[None]:
     """Held by whoever reads commits in or takes them out, so that there is one at a time."""
-    return locked(store.path.with_name(f"{store.path.name}.lock"))
+    return locked(store.path.with_name(f"{store.path.name}.lock"), LONG)

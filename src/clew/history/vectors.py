@@ -26,7 +26,7 @@ from clew.history.vectorfile import (
     vectors_path,
 )
 from clew.kit.errors import Conflict
-from clew.kit.locks import locked
+from clew.kit.locks import LONG, locked
 from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def embed_commits(
 ) -> Embedded:
     """Make the vectors that are missing, drop those of commits that are gone."""
     path = vectors_path(store.path)
-    with locked(path.with_name(f"{path.name}.lock")):
+    with locked(path.with_name(f"{path.name}.lock"), LONG):
         connection = open_for_writing(path)
         try:
             _settle_model(connection, embedder, rebuild=rebuild)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+_NAMELESS = getattr(os, "O_TMPFILE", 0) if Path("/proc/self/fd").is_dir() else 0
 
 
 def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> None:
@@ -20,24 +23,50 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
     if mode is None:
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        _replace(target, payload, mode)
     except OSError as error:
-        error.filename = str(target)  # the temporary name would tell nobody anything
-        raise
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(payload)
-            stream.flush()
-            os.fchmod(stream.fileno(), mode)
-            os.fsync(stream.fileno())
-        Path(temporary).replace(target)
-    except BaseException as error:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        if isinstance(error, OSError) and error.errno:
-            error.filename = str(target)
+        if error.errno:
+            error.filename = str(target)  # a temporary name would tell nobody anything
         raise
     _sync_directory(target.parent)
+
+
+def _replace(target: Path, payload: bytes, mode: int) -> None:
+    descriptor, temporary = _temporary(target)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(payload)
+            stream.flush()
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+            if temporary is None:
+                temporary = _named(descriptor, target)
+        temporary.replace(target)
+    except BaseException:
+        if temporary is not None:
+            with suppress(FileNotFoundError):
+                temporary.unlink()
+        raise
+
+
+def _temporary(target: Path) -> tuple[int, Path | None]:
+    """A new file beside the target: without a name, so that a kill leaves nothing, or with one."""
+    if _NAMELESS:
+        with suppress(OSError):  # not every file system has them
+            return os.open(target.parent, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600), None
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    return descriptor, Path(name)
+
+
+def _named(descriptor: int, target: Path) -> Path:
+    """Give a file without a name one beside the target."""
+    for _ in range(tempfile.TMP_MAX):
+        name = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
+        with suppress(FileExistsError):
+            # A directory, though the path needs none, because only then the link is followed.
+            os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor)
+            return name
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
 
 
 def private_directory(path: Path) -> Path:

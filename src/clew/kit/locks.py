@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from clew.kit.errors import Conflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+BRIEFLY = 30.0
+LONG = 1800.0
+_FIRST_NAP = 0.0005
+_LONGEST_NAP = 0.05
 
 
 class HeldLock:
@@ -31,25 +39,10 @@ class HeldLock:
 
 def try_lock(path: Path) -> HeldLock | None:
     """The lock, or None when another process holds it."""
-    return _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock for the length of a block, waiting for it if need be."""
-    lock = _lock(path, fcntl.LOCK_EX)
-    assert lock is not None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _lock(path: Path, operation: int) -> HeldLock | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, operation)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None
@@ -57,3 +50,65 @@ def _lock(path: Path, operation: int) -> HeldLock | None:
         os.close(descriptor)
         raise
     return HeldLock(descriptor)
+
+
+@contextmanager
+def locked(path: Path, patience: float = BRIEFLY) -> Iterator[None]:
+    """Hold an exclusive lock for a block; refused when it is not free within so many seconds.
+
+    `BRIEFLY` is for locks around one quick change, `LONG` for those around other programs' work.
+    """
+    lock = _lock_within(path, patience)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _lock_within(path: Path, patience: float) -> HeldLock:
+    deadline = time.monotonic() + patience
+    nap = _FIRST_NAP
+    while (lock := try_lock(path)) is None:
+        if time.monotonic() >= deadline:
+            raise _held(path, patience)
+        time.sleep(nap * (0.5 + time.monotonic_ns() % 512 / 1024))  # so that waiters take turns
+        nap = min(2 * nap, _LONGEST_NAP)
+    return lock
+
+
+def _held(path: Path, patience: float) -> Conflict:
+    """Who keeps the lock, as far as the system tells, and what can be done about it."""
+    waited = f"waited {patience:.0f} s for {path}"
+    holder = _holder(path)
+    if holder is None:
+        return Conflict(f"Another process is still at this: {waited}", "Try again later.")
+    if _is_stopped(holder):
+        hint = (
+            f"Continue it (kill -CONT {holder}) or end it (kill -KILL {holder}); nothing is lost."
+        )
+        return Conflict(f"Process {holder}, which is at this, is stopped: {waited}", hint)
+    hint = f"Try again later; see what it does: ps -fp {holder}"
+    return Conflict(f"Process {holder} is still at this: {waited}", hint)
+
+
+def _holder(path: Path) -> int | None:
+    """The process that took the lock; None where the system does not tell."""
+    try:
+        status = path.stat()
+        device = status.st_dev
+        file = f"{os.major(device):02x}:{os.minor(device):02x}:{status.st_ino}"
+        with open("/proc/locks", encoding="ascii") as told:
+            entries = [line.split() for line in told]
+        pids = [int(words[4]) for words in entries if words[1] == "FLOCK" and words[5] == file]
+    except (OSError, ValueError, IndexError):
+        return None
+    return pids[0] if pids and pids[0] > 0 else None
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as told:
+            status = told.read()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[:1] in (["T"], ["t"])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, guard, run_git
-from clew.kit.locks import locked
+from clew.kit.locks import LONG, locked
 from clew.kit.shown import shown_path
 from clew.work.commands import run_command, shown_command
 from clew.work.includes import copy_included
@@ -83,7 +83,7 @@ def integration_tree(root: Path, commit: str, settings: WorktreeSettings) -> Pat
     """The integration worktree at this commit, whatever was left in it; made if need be."""
     home = private_directory(worktree_home(root))
     path = home / INTEGRATION
-    with locked(home / ".lock"):
+    with locked(home / ".lock", LONG):
         try:
             if (path / ".git").is_file():
                 _put_back(path, commit)
