@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: setup try test check format bench chaos fuzz load conformance docs lock build clean
+.PHONY: setup try test check format bench chaos fuzz load audit conformance docs lock build clean
 
 DOCS := README.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
@@ -56,6 +56,12 @@ fuzz: setup
 load: export PROOF := full
 load: setup
 	$(BIN)/python -m pytest -n0 tests/load
+
+# Strict, so that a list of known weaknesses that cannot be reached is no clean bill.
+audit: setup
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock $(AUDIT)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
