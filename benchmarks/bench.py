@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 from benchmarks.install import Installation, install
+
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -17,12 +20,21 @@ class Workshop:
     scratch: Path
     say: Callable[[str], None]
     repository: Path | None = None
+    peers: Mapping[str, list[str]] = field(default_factory=dict)
+    _made: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def installation(self) -> Installation:
         """Clew as users have it, made when the first claim needs it."""
         self.say("building and installing the wheel")
         return install(self.scratch)
+
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What several claims need, made for the first of them."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: Made = self._made[name]
+        return made
 
 
 @dataclass(frozen=True)

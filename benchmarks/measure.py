@@ -7,9 +7,11 @@ loop: whatever else the machine does meanwhile slows both.
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 Sample = dict[str, float]
 Series = dict[int, Sample]
@@ -101,6 +103,24 @@ def interleave(
             if number % (every or {}).get(name, 1) == 0:
                 series[name][number] = variants[name]()
     return series
+
+
+def timed(work: Callable[[], object]) -> Sample:
+    """Milliseconds that something takes."""
+    begun = time.perf_counter()
+    work()
+    return {"ms": (time.perf_counter() - begun) * 1000}
+
+
+def asked(ask: Callable[[], object], times: int) -> Sample:
+    """Ask so many times; the median of many, in milliseconds."""
+    return {"ms": percentile([timed(ask)["ms"] for _ in range(times)], 50)}
+
+
+def asked_about(ask: Callable[[str], object], text: Callable[[], str], times: int) -> Sample:
+    """The same about other texts every time, which are made before."""
+    texts = [text() for _ in range(times)]
+    return {"ms": percentile([timed(partial(ask, one))["ms"] for one in texts], 50)}
 
 
 @contextmanager

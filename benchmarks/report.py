@@ -1,57 +1,33 @@
-"""Figures, and how they are shown: a table for terminals, Markdown and JSON for the record."""
+"""What a run found, and how it is shown: tables for terminals, Markdown and JSON for the record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.measure import Comparison, Summary
+from benchmarks.curves import Curve, curve_data, table
+from benchmarks.figures import HEADINGS, Figure, Goal, cells, figure_data
 
-SCHEMA_VERSION = 1
-HEADINGS = ("figure", "subject", "baseline", "ratio", "n", "goal")
+__all__ = ["Claim", "Curve", "Figure", "Goal", "Report", "as_json", "as_markdown", "as_text"]
+
+SCHEMA_VERSION = 2
 LEGEND = (
     "Times and memory are `median (minimum, interquartile range)`. A ratio is subject / baseline, "
     "taken round by round within one interleaved run: `median (quartiles; of the minima)`. "
     "Below 1 the subject is quicker or smaller. Goals are stated, never enforced."
 )
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What a figure ought to be at most: its ratio, or the subject's median in its unit."""
-
-    limit: float
-    of: str = "ratio"
-
-    def met_by(self, compared: Comparison) -> bool:
-        """Whether the figure is within the goal."""
-        value = compared.ratio.median if self.of == "ratio" else compared.subject.median
-        return value <= self.limit
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured ratio."""
-
-    name: str
-    subject: str
-    baseline: str
-    unit: str
-    compared: Comparison
-    goal: Goal | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Met or missed; empty where no goal is stated."""
-        if self.goal is None:
-            return ""
-        return "met" if self.goal.met_by(self.compared) else "missed"
+CURVES = (
+    "A curve asks the same question at growing sizes: `per item` is the median divided by the "
+    "size, `of the smallest` its ratio to the first row; where another way of answering was "
+    "measured at the same size, the ratio to that stands beside it."
+)
+SHARED = "What several claims need is made once, in the time of the first that needs it."
 
 
 @dataclass
 class Claim:
-    """What one module found out."""
+    """What one module found out; the runner sets the seconds."""
 
     name: str
     title: str
@@ -59,6 +35,8 @@ class Claim:
     notes: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 @dataclass
@@ -90,39 +68,27 @@ def _claim_data(claim: Claim) -> dict[str, Any]:
     return {
         "name": claim.name,
         "title": claim.title,
+        "seconds": round(claim.seconds, 1),
         "sizes": claim.sizes,
         "notes": claim.notes,
         "skipped": claim.skipped,
-        "figures": [_figure_data(figure) for figure in claim.figures],
+        "figures": [figure_data(figure) for figure in claim.figures],
+        "curves": [curve_data(curve) for curve in claim.curves],
     }
-
-
-def _figure_data(figure: Figure) -> dict[str, Any]:
-    return {
-        "name": figure.name,
-        "unit": figure.unit,
-        "subject": {"name": figure.subject, **_summary_data(figure.compared.subject)},
-        "baseline": {"name": figure.baseline, **_summary_data(figure.compared.baseline)},
-        "ratio": _summary_data(figure.compared.ratio),
-        "ratio_of_minima": figure.compared.ratio_of_minima,
-        "goal": None if figure.goal is None else {**asdict(figure.goal), "verdict": figure.verdict},
-    }
-
-
-def _summary_data(summary: Summary) -> dict[str, float]:
-    return {**asdict(summary), "iqr": summary.iqr}
 
 
 def as_markdown(report: Report) -> str:
     """The report as a document."""
-    lines = ["# Benchmark results", "", _introduction(report), "", LEGEND, ""]
-    lines += ["| machine | |", "|---|---|"]
-    lines += [f"| {key} | {value} |" for key, value in report.machine.items()]
+    lines = ["# Benchmark results", "", _introduction(report), "", LEGEND, "", CURVES, ""]
+    lines += _markdown_table([("machine", ""), *report.machine.items()])
+    lines += ["", *_markdown_table(_shares(report)), "", SHARED]
     for claim in report.claims:
         lines += ["", f"## {claim.title}", ""]
-        lines += [_markdown_row(HEADINGS), "|" + "---|" * len(HEADINGS)]
-        lines += [_markdown_row(_cells(figure)) for figure in claim.figures]
-        lines += ["", *(f"- {remark}" for remark in remarks(claim))]
+        if claim.figures:
+            lines += [*_markdown_table([HEADINGS, *map(cells, claim.figures)]), ""]
+        for curve in claim.curves:
+            lines += [f"### {curve.name}", "", *_markdown_table(table(curve)), ""]
+        lines += [f"- {remark}" for remark in remarks(claim)]
     return "\n".join(lines) + "\n"
 
 
@@ -134,8 +100,14 @@ def _introduction(report: Report) -> str:
     )
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+def _shares(report: Report) -> list[tuple[str, str]]:
+    """What each claim took of the run."""
+    return [("claim", "seconds"), *((one.name, f"{one.seconds:.1f}") for one in report.claims)]
+
+
+def _markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
 def remarks(claim: Claim) -> list[str]:
@@ -149,11 +121,16 @@ def as_text(report: Report) -> str:
     """The report for a terminal."""
     lines = [f"{key:>12}  {value}" for key, value in report.machine.items()]
     for claim in report.claims:
-        lines += ["", claim.title, ""]
-        lines += _aligned([HEADINGS, *(_cells(figure) for figure in claim.figures)])
-        lines += ["", *(f"  {remark}" for remark in remarks(claim))]
-    lines += ["", LEGEND.replace("`", "'"), f"{report.date}, {report.seconds:.0f} s"]
-    return "\n".join(lines)
+        lines += ["", f"{claim.title} ({claim.seconds:.1f} s)", ""]
+        if claim.figures:
+            lines += [*_aligned([HEADINGS, *map(cells, claim.figures)]), ""]
+        for curve in claim.curves:
+            lines += [curve.name, *(f"  {line}" for line in _aligned(table(curve))), ""]
+        lines += [f"  {remark}" for remark in remarks(claim)]
+    lines += ["", *_aligned(_shares(report)), SHARED]
+    legends = [LEGEND] if not any(claim.curves for claim in report.claims) else [LEGEND, CURVES]
+    lines += ["", *(legend.replace("`", "'") for legend in legends)]
+    return "\n".join([*lines, f"{report.date}, {report.seconds:.0f} s"])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -162,37 +139,3 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _cells(figure: Figure) -> tuple[str, ...]:
-    compared, ratio = figure.compared, figure.compared.ratio
-    spread = f"{_number(ratio.q1)}-{_number(ratio.q3)}; {_number(compared.ratio_of_minima)}"
-    return (
-        figure.name,
-        f"{figure.subject}: {_values(compared.subject, figure.unit)}",
-        f"{figure.baseline}: {_values(compared.baseline, figure.unit)}",
-        f"{_number(ratio.median)} ({spread})",
-        str(ratio.n),
-        _goal_cell(figure),
-    )
-
-
-def _values(summary: Summary, unit: str) -> str:
-    minimum, spread = _number(summary.minimum), _number(summary.iqr)
-    return f"{_number(summary.median)} {unit} ({minimum}, {spread})"
-
-
-def _goal_cell(figure: Figure) -> str:
-    if figure.goal is None:
-        return ""
-    of = "" if figure.goal.of == "ratio" else f" {figure.unit}"
-    return f"<= {_number(figure.goal.limit)}{of}: {figure.verdict}"
-
-
-def _number(value: float) -> str:
-    """Two or three digits that matter, never in scientific notation."""
-    if abs(value) >= 100:
-        return f"{value:.0f}"
-    if abs(value) >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 import time
@@ -11,15 +10,16 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave
+from benchmarks.measure import Sample, Series, asked, compare, interleave, timed
+from benchmarks.originals import READ_ALL, list_specs
+from benchmarks.projects import specs_of
 from benchmarks.report import Claim, Figure, Goal
-from clew.specs.ids import base36
 from clew.specs.store import SpecStore
 
 NAME = "specs_store"
 TITLE = "Specs: first look, warm looks, growth"
 FULL = {"rounds": 5, "specs": 10_000, "growth": 100_000, "questions": 200}
-QUICK = {"rounds": 2, "specs": 1000, "growth": 2000, "questions": 40}
+QUICK = {"rounds": 2, "specs": 1000, "growth": 1000, "questions": 40}
 STAT_ALL = "stat() of every file"
 STAT_ONE = "stat() of one file"
 NOTES = [
@@ -48,11 +48,8 @@ print((time.perf_counter() - begun) * 1000)
 
 def run(bench: Bench) -> Claim:
     """Measure on generated stores."""
-    root = bench.home / "specs"
-    bench.say("writing specs")
-    main = generate(root / "main", bench["specs"])
-    large = generate(root / "large", bench["growth"])
-    small = generate(root / "small", bench["growth"] // 10)
+    main, large = specs_of(bench, bench["specs"]), specs_of(bench, bench["growth"])
+    small = specs_of(bench, bench["growth"] // 10)
     variants = {**_looks(bench, main), **_growth(large, small, bench["growth"])}
     every = {"cold build": 1, "cold build, large": 2, "cold build, small": 2}
     series = interleave(variants, bench["rounds"], every=every, say=bench.say)
@@ -77,7 +74,7 @@ def _looks(bench: Bench, root: Path) -> dict[str, Callable[[], Sample]]:
         STAT_ALL: partial(_in_a_process, _STAT_EACH, root),
         "first look": partial(_in_a_process, _FIRST_LOOK, root),
         "cold build": partial(_cold, root),
-        **{title: partial(_asked, ask, bench["questions"]) for title, ask in asks.items()},
+        **{title: partial(asked, ask, bench["questions"]) for title, ask in asks.items()},
         "look after a change": partial(_after_a_change, store, file),
     }
 
@@ -87,8 +84,8 @@ def _growth(large: Path, small: Path, count: int) -> dict[str, Callable[[], Samp
     return {
         "cold build, large": partial(_cold, large, count),
         "cold build, small": partial(_cold, small, count // 10),
-        "all heads, large": partial(_asked, warm_large.snapshot, 50),
-        "all heads, small": partial(_asked, warm_small.snapshot, 50),
+        "all heads, large": partial(asked, warm_large.snapshot, 50),
+        "all heads, small": partial(asked, warm_small.snapshot, 50),
     }
 
 
@@ -109,24 +106,12 @@ def _in_a_process(program: str, root: Path) -> Sample:
     return {"ms": float(done.stdout)}
 
 
-def _timed(work: Callable[[], object]) -> Sample:
-    begun = time.perf_counter()
-    work()
-    return {"ms": (time.perf_counter() - begun) * 1000}
-
-
-def _asked(ask: Callable[[], object], times: int) -> Sample:
-    """The median of many, in milliseconds."""
-    taken = sorted(_timed(ask)["ms"] for _ in range(times))
-    return {"ms": taken[len(taken) // 2]}
-
-
 def _cold(root: Path, count: int = 1) -> Sample:
     """Reading every file, because there is no index; the time per spec where they are counted."""
     index = root / ".chant" / ".store" / "index.json"
     kept = index.read_bytes()
     index.unlink()
-    sample = _timed(lambda: SpecStore(root).heads())
+    sample = timed(lambda: SpecStore(root).heads())
     index.write_bytes(kept)
     return {"ms": sample["ms"], "us per spec": sample["ms"] * 1000 / count}
 
@@ -134,7 +119,7 @@ def _cold(root: Path, count: int = 1) -> Sample:
 def _after_a_change(store: SpecStore, file: Path) -> Sample:
     with file.open("a", encoding="utf-8") as stream:
         stream.write("\nOne more line.\n")
-    return _timed(store.heads)
+    return timed(store.heads)
 
 
 def _figures(series: dict[str, Series]) -> list[Figure]:
@@ -151,27 +136,3 @@ def _figures(series: dict[str, Series]) -> list[Figure]:
         against("cold build, large", "cold build, small", Goal(1.5), "us per spec"),
         against("all heads, large", "all heads, small", Goal(2.0)),
     ]
-
-
-def generate(root: Path, count: int) -> Path:
-    """A project with so many specs, 500 a day, that depend on earlier ones."""
-    specs = root / ".chant" / "specs"
-    specs.mkdir(parents=True)
-    dice = random.Random(7)
-    statuses = ["pending"] * 3 + ["completed"] * 5 + ["in_progress", "failed"]
-    ids: list[str] = []
-    for number in range(count):
-        day = number // 500
-        date = f"{2020 + day // 336}-{1 + day // 28 % 12:02}-{1 + day % 28:02}"
-        spec_id = f"{date}-{base36(number % 500 + 1)}-{base36(dice.randrange(36**3))}"
-        wanted = dice.sample(ids[-50:], min(len(ids), dice.randrange(3)))
-        needs = f"depends_on: [{', '.join(wanted)}]\n" if wanted else ""
-        text = (
-            f"---\ntype: code\nstatus: {dice.choice(statuses)}\n{needs}"
-            f"labels:\n- area{number % 7}\ntarget_files:\n- src/module{number % 90}.py\n---\n"
-            f"# Change number {number}\n\n{'Some words about what to do. ' * 14}\n\n"
-            "## Acceptance Criteria\n\n- [ ] It works\n- [x] It is tested\n- [ ] It is documented\n"
-        )
-        (specs / f"{spec_id}.md").write_text(text, encoding="utf-8")
-        ids.append(spec_id)
-    return root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("clew")
 pytest.register_assert_rewrite("tests.history.index")  # several directories use it
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background, as some shells do it; programs that are tested must hear it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 for name in [
     n

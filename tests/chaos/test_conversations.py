@@ -8,10 +8,12 @@ import signal
 import pytest
 
 from clew.advisors.store import database_path, opened_store
+from tests.support.client import BIN
 from tests.support.faults import (
     EIO,
     ENOSPC,
     KILL,
+    assert_civil,
     chosen,
     clock,
     ended,
@@ -51,6 +53,19 @@ try:
             print(said, flush=True)
 except (ClewError, OSError, sqlite3.OperationalError) as error:
     sys.exit(f"refused: {error}")
+"""
+# A turn as users make it; stops itself, lock in hand, before it is written.
+STOPPED = """
+import os, signal
+from clew.advisors.conversation import Asked, take_turn
+from clew.advisors.store import ConversationStore
+from clew.kit.call import Call
+save = ConversationStore.save
+def stop_and_save(*words):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return save(*words)
+ConversationStore.save = stop_and_save
+take_turn(Asked("vision_agent", "vision", "A shop.", conversation_id="c", save=False), Call())
 """
 
 
@@ -127,6 +142,37 @@ def test_a_speaker_that_is_killed_in_a_transaction_holds_up_nobody(faults):
     ended(stopped)
     assert ended(waiting) == (0, "")
     assert_all_there("first-0", "second-0")
+    faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_speaker_that_stays_stopped_is_named_instead_of_waited_for(faults):
+    stopped = start(python(STOPPED))
+    eventually(lambda: is_stopped(stopped.pid))
+    words = [BIN / "clariad", "vision", "A mill.", "--conversation", "c", "--no-save"]
+    done = run(words)
+    assert_civil(done)
+    assert done.returncode == 1
+    assert f"Process {stopped.pid}, which is at this, is stopped" in done.stderr
+    os.kill(stopped.pid, signal.SIGCONT)
+    assert ended(stopped) == (0, "")
+    assert run(words).returncode == 0
+    with opened_store() as store:
+        assert [turn["version"] for turn in store.export("c")["turns"]] == [1, 2]
+    faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_speaker_that_stays_stopped_in_a_transaction_is_told(faults):
+    assert run(speak("first", 1)).stdout == "first-0\n"
+    stopped = start(speak("stopped", 1, "stop"))
+    eventually(lambda: is_stopped(stopped.pid))
+    assert run(speak("second", 1)).stderr == "refused: database is locked\n"
+    assert_all_there("first-0")
+    stopped.kill()
+    ended(stopped)
+    assert run(speak("third", 1)).stdout == "third-0\n"
+    assert_all_there("first-0", "third-0")
     faults.survived()
 
 

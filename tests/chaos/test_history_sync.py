@@ -6,13 +6,14 @@ import os
 import resource
 import shutil
 import signal
+from contextlib import closing
 
 import pytest
 
 from clew.history.repositories import register
 from clew.history.store import HistoryStore
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
-from tests.support.client import BIN
+from tests.support.client import BIN, Client
 from tests.support.faults import (
     EIO,
     ENOSPC,
@@ -22,6 +23,7 @@ from tests.support.faults import (
     clock,
     ended,
     eventually,
+    is_stopped,
     need_strace,
     python,
     run,
@@ -29,6 +31,7 @@ from tests.support.faults import (
     small_disk,
     start,
     steps_of,
+    unprivileged,
 )
 from tests.support.proof import amount
 from tests.support.repos import generate
@@ -47,6 +50,15 @@ store = HistoryStore.open(Path(sys.argv[1]))
 for repo in store.repos():
     bring_up_to_date(store, repo)
 store.close()
+"""
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from clew.history.repositories import index_lock
+from clew.history.store import HistoryStore
+store = HistoryStore.open(Path(sys.argv[1]))
+with index_lock(store):
+    os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
@@ -155,6 +167,61 @@ def test_a_read_only_disk_is_still_searched(repository, tmp_path, faults):
             assert refused.returncode == 1
         assert_like_clean(path, repository)
         faults.survived()
+
+
+def test_a_read_only_directory_is_still_searched(repository, tmp_path, faults):
+    """By somebody who may read the index, but not make the files beside it that WAL needs."""
+    shared = tmp_path / "shared"
+    path = registered(shared / "db", repository)
+    assert run(commitmux(path, "sync")).returncode == 0
+    search = unprivileged(commitmux(path, "search", "number7"))
+    with closing(HistoryStore.open(path)) as owner:
+        for is_written in (True, False):
+            shared.chmod(0o555)
+            assert "number7" in run(search).stdout, is_written
+            shared.chmod(0o755)
+            owner.close()
+            faults.survived()
+    shared.chmod(0o555)
+    refused = run(unprivileged(commitmux(path, "sync")))
+    assert_civil(refused)
+    assert "Choose a place that can be written" in refused.stderr
+    shared.chmod(0o755)
+    assert_like_clean(path, repository)
+
+
+@pytest.mark.thorough
+def test_a_server_that_may_only_read_sees_what_others_sync(tmp_path, faults):
+    made = generate(tmp_path / "r", 5)
+    shared = tmp_path / "shared"
+    path = registered(shared / "db", made)
+    words = unprivileged(commitmux(path, "serve"))
+    for number in range(3):
+        made.commit(f"fresh{number}", {f"{number}.txt": "new"})
+        assert run(commitmux(path, "sync")).returncode == 0
+        shared.chmod(0o555)
+        if not number:
+            server = Client(words)
+        call = {"name": "commitmux_search", "arguments": {"query": f"fresh{number}"}}
+        assert f"fresh{number}" in server.result("tools/call", call)["content"][0]["text"]
+        shared.chmod(0o755)
+        faults.survived()
+    server.close()
+
+
+@pytest.mark.thorough
+def test_a_sync_that_stays_stopped_is_named_instead_of_waited_for(repository, tmp_path, faults):
+    path = registered(tmp_path / "db", repository)
+    stopped = start(python(STOPPED, path))
+    eventually(lambda: is_stopped(stopped.pid))
+    done = run(commitmux(path, "sync"))
+    assert_civil(done)
+    assert done.returncode == 1
+    assert f"Process {stopped.pid}, which is at this, is stopped" in done.stderr + done.stdout
+    os.kill(stopped.pid, signal.SIGCONT)
+    assert ended(stopped) == (0, "")
+    assert_like_clean(path, repository)
+    faults.survived()
 
 
 @pytest.mark.thorough

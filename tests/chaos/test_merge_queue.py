@@ -16,6 +16,7 @@ from tests.support.faults import (
     clock,
     ended,
     eventually,
+    is_stopped,
     need_strace,
     python,
     run,
@@ -41,6 +42,17 @@ try:
         print(result.status, result.note)
 except (ClewError, OSError) as error:
     sys.exit(f"refused: {error}")
+"""
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from clew.specs.config import load_config
+from clew.specs.store import SpecStore
+from clew.work.merging import Merger
+from clew.work.places import Places
+root = Path(sys.argv[1])
+with Merger(Places(root), SpecStore(root), load_config(root))._alone():
+    os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
@@ -100,6 +112,35 @@ def test_a_full_disk(tmp_path, faults, monkeypatch):
             assert_old_or_new(shop, old)
             assert_merges_now(shop)
             faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_read_only_disk(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        shop = ready_to_merge(disk.path / "shop")
+        old = shop.main()
+        with disk.read_only():
+            done = run(python(MERGE, shop.root, "001"))
+            assert "Traceback" not in done.stderr, done.stderr
+            assert "Read-only file system" in done.stderr
+            assert shop.main() == old
+        assert_old_or_new(shop, old)
+        assert_merges_now(shop)
+        faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_merger_that_stays_stopped_is_named_instead_of_waited_for(tmp_path, faults):
+    shop = ready_to_merge(tmp_path / "shop")
+    stopped = start(python(STOPPED, shop.root))
+    eventually(lambda: is_stopped(stopped.pid))
+    done = run(python(MERGE, shop.root, "001"))
+    assert f"refused: Process {stopped.pid}, which is at this, is stopped" in done.stderr
+    stopped.send_signal(signal.SIGCONT)
+    assert ended(stopped) == (0, "")
+    assert_merges_now(shop)
+    faults.survived()
 
 
 def test_a_stopped_merger_is_waited_for_and_a_killed_one_is_not(tmp_path, faults):

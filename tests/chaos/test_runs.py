@@ -212,6 +212,33 @@ def test_the_clock_jumps(project, faults, offset):
     faults.survived()
 
 
+@pytest.mark.thorough
+def test_the_disk_is_read_only_from_the_start_or_from_the_middle_on(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        project = Project(disk.path / "house")
+        try:
+            with disk.read_only():
+                done = run(python(START, project.root, *agent("edit")))
+                assert "Traceback" not in done.stderr, done.stderr
+                assert "Read-only file system" in done.stderr
+            assert_can_go_on(project, settled(project))
+            faults.survived()
+            started = project.start("edit=kept.txt", "say", "wait_for=go", "commit=kept.txt")
+            eventually(lambda: "hello" in project.log())
+            worktree = os.open(started.worktree, os.O_RDONLY)
+            with disk.read_only():
+                os.close(os.open("go", os.O_CREAT, dir_fd=worktree))
+                eventually(lambda: not processes_of_run(started.run_id))
+            os.close(worktree)
+            found = settled(project)
+            after = assert_can_go_on(project, found)
+            assert (Path(after.worktree) / "kept.txt").exists()
+            faults.survived()
+        finally:
+            end_everything(project)
+
+
 def test_the_disk_is_full_from_the_start_or_from_the_middle_on(tmp_path, faults, monkeypatch):
     with small_disk(tmp_path / "disk") as disk:
         monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))

@@ -11,11 +11,33 @@ import time
 import pytest
 
 from clew.kit.errors import Conflict, NotFound
-from clew.work.identity import identity_of, is_alive, send_signal
-from clew.work.watched import is_watched, start_watch, stop_watch, watch_status
-from tests.support.faults import eventually, is_stopped, small_disk
+from clew.work.identity import identity_of, is_alive, own_identity, send_signal
+from clew.work.watched import is_watched, start_watch, stop_watch, watch_lock, watch_status
+from tests.support.client import BIN
+from tests.support.faults import (
+    EIO,
+    ENOSPC,
+    KILL,
+    assert_civil,
+    chosen,
+    clock,
+    ended,
+    eventually,
+    is_stopped,
+    need_strace,
+    run,
+    run_with,
+    small_disk,
+    start,
+    steps_of,
+    turn,
+)
 from tests.support.proof import amount
 from tests.work_merging.making import Shop
+
+
+def watch(root, *words):
+    return [BIN / "chant", "watch", *words, "--project", root]
 
 
 @pytest.fixture
@@ -87,6 +109,103 @@ def test_the_pid_of_an_innocent_process_is_never_signalled(shop, faults):
         assert innocent.poll() is None
         innocent.stdin.close()
     assert innocent.returncode == 1
+
+
+@pytest.mark.thorough
+def test_a_watch_that_runs_elsewhere_is_told_and_no_innocent_is_signalled(shop, faults):
+    """In a container or on another machine its pid is that of some other process here."""
+    own, lock = own_identity(), watch_lock(shop.places)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as innocent:
+        pid, started = innocent.pid, identity_of(innocent.pid).started
+        shop.places.watch_pid.write_text(str(pid))
+        for named in ("", str(pid), f"{pid} ticks-1 {own.boot}", f"{pid} {started} elsewhere"):
+            (shop.places.store / "watch.lock").write_text(named)
+            with pytest.raises(Conflict, match="not as a process that can be seen from here"):
+                stop_watch(shop.places)
+            faults.survived()
+        assert innocent.poll() is None
+        innocent.stdin.close()
+    lock.release()
+
+
+@pytest.mark.thorough
+def test_of_two_machines_that_share_a_checkout_one_watches(shop, tmp_path, faults):
+    for turns in range(3):
+        machines = [
+            start(watch(shop.root, "--background"), env={"CLEW_HOME": str(tmp_path / name)})
+            for name in ("one", "two")
+        ]
+        codes, told = zip(*map(ended, machines), strict=True)
+        assert sorted(codes) == [0, 1]
+        assert "Watch is already running" in "".join(told)
+        stopping = start(watch(shop.root, "--stop"), env={"CLEW_HOME": str(tmp_path / "three")})
+        assert ended(stopping) == (0, "")
+        assert not is_watched(shop.places), turns
+        faults.survived()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("fault", [KILL, EIO, ENOSPC])
+def test_a_fault_at_any_step_of_a_look(tmp_path, dice, faults, fault):
+    need_strace()
+    calm = Shop(tmp_path / "calm")
+    calm.finished("001", {"new.txt": "new\n"})
+    steps = steps_of(watch(calm.root, "--once"), tmp_path)
+    for number, step in enumerate(chosen(dice, steps, 5)):
+        shop = Shop(tmp_path / f"shop{number}")
+        shop.finished("001", {"new.txt": "new\n"})
+        done = run_with(fault, step, watch(shop.root, "--once"))
+        # Where the fault hits a pipe of its own, which never fails elsewhere, Python says so.
+        assert "Traceback" not in done.stderr.partition("Exception ignored")[0], done.stderr
+        shop.repo.git("fsck", "--no-dangling")
+        assert run(watch(shop.root, "--once")).returncode == 0
+        assert shop.shown("new.txt") == "new\n"
+        assert shop.repo.git("status", "--porcelain") == b""
+        faults.survived()
+
+
+@pytest.mark.thorough
+def test_the_clock_jumps_while_it_watches(shop, tmp_path, faults, monkeypatch):
+    shift = turn(tmp_path / "clock", 0)
+    for name, value in clock(shift).items():
+        monkeypatch.setenv(name, value)
+    process = identity_of(start_watch(shop.places))
+    for number, seconds in enumerate((10**9, -(10**9), 0)):
+        turn(shift, seconds)
+        shop.finished(f"{number:03}", {f"{number}.txt": "new\n"})
+        name = f"{number}.txt"
+        eventually(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
+        assert is_alive(process)
+        faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_read_only_disk_is_told_and_does_not_end_the_watch(tmp_path, faults, monkeypatch):
+    with small_disk(tmp_path / "disk") as disk:
+        monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
+        shop = Shop(disk.path / "shop")
+        shop.configure("watch:", "  poll_interval_ms: 100")
+        shop.finished("001", {"new.txt": "new\n"})
+        with disk.read_only():
+            refused = run(watch(shop.root, "--background"))
+            assert_civil(refused)
+            assert "Read-only file system" in refused.stderr
+        old = shop.main()
+        process = identity_of(start_watch(shop.places))
+        eventually(lambda: shop.main() != old)
+        with disk.read_only():
+            for _ in range(20):
+                assert is_alive(process), (shop.places.store / "watch.stderr").read_text()
+                time.sleep(0.05)
+            assert watch_status(shop.places)["watch_running"]
+            refused = run(watch(shop.root, "--background"))
+            assert_civil(refused)
+            assert refused.returncode == 1
+        shop.finished("002", {"more.txt": "new\n"})
+        eventually(lambda: "more.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
+        stop_watch(shop.places, 10)
+        eventually(lambda: not is_alive(process))
+        faults.survived()
 
 
 def test_a_full_disk_does_not_end_the_watch(tmp_path, faults, monkeypatch):

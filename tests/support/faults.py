@@ -122,6 +122,34 @@ def run_with(fault, step, command, **how):
     return run([*words, *command], **how)
 
 
+def traced_into(fault, when, calls, command):
+    """A command that lives on under its own number while these calls of it fail at these times."""
+    words = ["strace", "-D", "-f", "-qq", "-e", f"trace={','.join(calls)}", "-o", os.devnull]
+    injected = [word for call in calls for word in ("-e", f"inject={call}:{fault}:when={when}")]
+    return [*words, *injected, *map(str, command)]
+
+
+def unprivileged(command):
+    """The command by somebody who may only do what a file's mode says, whoever runs the tests."""
+    if os.geteuid():
+        return command
+    if not shutil.which("setpriv"):
+        pytest.skip("giving up rights needs setpriv")
+    return ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command]
+
+
+def numbered_anew(command):
+    """The command where processes are numbered from 1 again, as in a container."""
+    words = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    try:
+        tried = subprocess.run([*words, "true"], capture_output=True, check=False).returncode
+    except FileNotFoundError:
+        tried = 1
+    if tried:
+        pytest.skip("numbering processes anew needs root and unshare")
+    return [*words, *map(str, command)]
+
+
 def chosen(dice, steps, count):
     """So many of the steps, the same for the same dice."""
     if len(steps) <= count:
@@ -165,12 +193,13 @@ class Disk:
 
     @contextmanager
     def read_only(self):
-        """Refuse every change for a while."""
-        _mount("-o", "remount,ro", self.path)
+        """Refuse to open anything for a change for a while; what is open already may go on."""
+        _mount("--bind", self.path, self.path)
         try:
+            _mount("-o", "remount,bind,ro", self.path)
             yield
         finally:
-            _mount("-o", "remount,rw", self.path)
+            _unmount(self.path)
 
 
 @contextmanager
@@ -202,9 +231,17 @@ def _unmount(path):
     subprocess.run(["umount", "--lazy", str(path)], check=True)
 
 
-def clock(seconds):
-    """The environment of a Python whose clock is so many seconds off."""
-    return {"PYTHONPATH": str(CLOCK), "SHIFTED_CLOCK": str(seconds)}
+def clock(shift):
+    """The environment of a Python whose clock is off by so many seconds, or by those in a file."""
+    return {"PYTHONPATH": str(CLOCK), "SHIFTED_CLOCK": str(shift)}
+
+
+def turn(file, seconds):
+    """Let the clocks that follow this file jump."""
+    fresh = file.with_suffix(".new")
+    fresh.write_text(str(seconds), encoding="ascii")
+    fresh.replace(file)
+    return file
 
 
 def eventually(condition, seconds=30):

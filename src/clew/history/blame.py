@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from clew.history.repogit import line_range, repo_git, resolve, tracked
 from clew.history.scope import bounded
+from clew.kit.git import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from clew.history.store import HistoryStore
 
 _SAFE_DIFF = ("--no-textconv", "--no-ext-diff")
+_NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 _FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"
 
 
@@ -51,18 +54,18 @@ def blame(
 
 def _porcelain(output: bytes) -> Iterator[dict[str, Any]]:
     """One entry per line of the file."""
-    commits: dict[str, dict[str, str]] = {}
+    commits: dict[str, dict[str, str]] = {"": {}}
     sha, old, new = "", 0, 0
     for line in output.split(b"\n"):
         words = line.split(b" ")
         if line.startswith(b"\t"):
             yield _entry(commits[sha], sha, old, new)
-        elif len(words) >= 3 and len(words[0]) == 40 and words[1].isdigit():
-            sha, old, new = words[0].decode("ascii"), int(words[1]), int(words[2])
+        elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
+            sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
             commits.setdefault(sha, {})
         elif line:
             key, _, value = line.partition(b" ")
-            commits[sha][key.decode("ascii")] = value.decode("utf-8", "replace")
+            commits[sha][key.decode("ascii", "replace")] = value.decode("utf-8", "replace")
 
 
 def _entry(facts: dict[str, str], sha: str, old: int, new: int) -> dict[str, Any]:
@@ -73,7 +76,7 @@ def _entry(facts: dict[str, str], sha: str, old: int, new: int) -> dict[str, Any
         "subject": facts.get("summary", ""),
         "author": facts.get("author", ""),
         "email": facts.get("author-mail", "").strip("<>"),
-        "date": int(facts.get("author-time", "0")),
+        "date": seconds_of(facts.get("author-time", "")),
         "path": facts.get("filename", ""),
         "line": old,
         "previous": facts.get("previous", "").partition(" ")[0] or None,
@@ -136,5 +139,5 @@ def _commit(fields: list[str]) -> dict[str, Any]:
         "subject": subject,
         "author": author,
         "email": email,
-        "date": int(date),
+        "date": seconds_of(date),
     }

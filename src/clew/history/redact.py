@@ -1,8 +1,10 @@
-"""Secrets in patches: recognised by their form, replaced before anything is stored."""
+"""Secrets in patches and logs: told by their form, replaced before anything is stored."""
 
 from __future__ import annotations
 
 import re
+
+from clew.history.privatekeys import KeyLines, without_keys
 
 # Only forms that nothing else has: a false alarm would damage a patch.
 _FORMS = (
@@ -15,10 +17,6 @@ _FORMS = (
     ("openai key", rb"\bsk-(?:proj-)?[A-Za-z0-9]{40,}\b"),
     ("google key", rb"\bAIza[A-Za-z0-9_-]{35}\b"),
     ("stripe key", rb"\b[sr]k_live_[A-Za-z0-9]{20,}\b"),
-    (
-        "private key",
-        rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[^-]{40,}?-----END (?:[A-Z]+ )?PRIVATE KEY-----",
-    ),
 )
 _ANY = re.compile(b"|".join(b"(?P<f%d>%s)" % (n, form) for n, (_, form) in enumerate(_FORMS)))
 # Beginnings by which most patches are told to hold none of these. Each begins with a fixed
@@ -30,29 +28,34 @@ _HINTS = tuple(
         rb"g(?:h[pousr]_|ithub_pat_|lpat-)",
         rb"xox[abprs]-",
         rb"k(?:-[A-Za-z0-9_-]{32}|_live_)",
-        rb"PRIVATE KEY-----",
     )
 )
 
 
 def redact_patch(patch: bytes) -> tuple[bytes, tuple[tuple[str, str], ...]]:
     """The patch with secrets replaced, and what was replaced: kind and a harmless hint."""
+    patch, keys = without_keys(patch)
+    found = [("private key", "----…")] * keys
     if not any(has_hint(patch) for has_hint in _HINTS):
-        return patch, ()
-    found: list[tuple[str, str]] = []
+        return patch, tuple(found)
 
     def replace(match: re.Match[bytes]) -> bytes:
         kind = _FORMS[int((match.lastgroup or "f0")[1:])][0]
-        secret = match.group()
-        found.append((kind, secret[:4].decode("ascii", "replace") + "…"))
-        return b"[redacted %s]" % kind.encode() if b"\n" not in secret else _masked(secret, kind)
+        found.append((kind, match.group()[:4].decode("ascii", "replace") + "…"))
+        return b"[redacted %s]" % kind.encode()
 
     return _ANY.sub(replace, patch), tuple(found)
 
 
-def _masked(secret: bytes, kind: str) -> bytes:
-    """A secret of several lines keeps its lines, so that the diff stays a diff."""
-    lines = secret.split(b"\n")
-    marks = [b"[redacted %s]" % kind.encode()]
-    marks += [line[:1] + b"[redacted]" if line[:1] in b"+- " else line for line in lines[1:]]
-    return b"\n".join(marks)
+class SecretLines:
+    """A text that comes line by line, without the secrets in it."""
+
+    def __init__(self) -> None:
+        self._keys = KeyLines()
+
+    def clean(self, text: str) -> str:
+        """The next lines as they may be kept."""
+        raw = text.encode("utf-8", "surrogatepass")
+        lines = b"\n".join([self._keys.clean(line) for line in raw.split(b"\n")])
+        kept, _ = redact_patch(lines)
+        return text if kept == raw else kept.decode("utf-8", "surrogatepass")

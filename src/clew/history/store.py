@@ -58,7 +58,7 @@ class HistoryStore:
             connection.execute("PRAGMA cache_size=-32768")
             return cls(connection, path)
         except sqlite3.DatabaseError as error:
-            raise Unavailable(f"Cannot open the database at {path}: {error}") from error
+            raise _unusable("open", path, error) from error
 
     @classmethod
     def open(cls, path: Path) -> HistoryStore:
@@ -74,7 +74,7 @@ class HistoryStore:
             connection = open_read_only(path)
             connection.execute("SELECT count(*) FROM repos")
         except sqlite3.DatabaseError as error:
-            raise Unavailable(f"Cannot read the database at {path}: {error}") from error
+            raise _unusable("read", path, error) from error
         return cls(connection, path)
 
     def close(self) -> None:
@@ -306,6 +306,12 @@ def _search_row(commit_id: int, commit: IndexedCommit) -> tuple[object, ...]:
     paths = "\n".join(change.path for change in commit.files)
     texts = (commit.added_text, commit.removed_text, commit.context_text)
     return (commit_id, commit.meta.subject, commit.meta.body, *texts, paths)
+
+
+def _unusable(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:
+    from clew.kit.refusals import next_step
+
+    return Unavailable(f"Cannot {what} the database at {path}: {error}", next_step(error))
 
 
 def _require(path: Path) -> None:

@@ -13,6 +13,7 @@ from clew.history.store import HistoryStore, database_path
 from clew.history.touches import find_touches
 from clew.kit import jsontext
 from clew.kit.answer import Answer
+from clew.kit.sqlite import is_frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -23,9 +24,15 @@ _opened = threading.local()
 
 
 def reading_store(call: Call) -> HistoryStore:
-    """The read-only connection of this thread; opened again when the file was replaced."""
+    """The read-only connection of this thread; opened again when the file was replaced.
+
+    Also when others changed a file that SQLite takes for unchangeable, because it lies where this
+    process may not write.
+    """
     path = database_path(call.settings)
-    identity = (str(path), path.stat().st_ino if path.exists() else 0)
+    found = path.stat() if path.exists() else None
+    changed = found.st_mtime_ns if found and is_frozen(path) else 0
+    identity = (str(path), found.st_ino if found else 0, changed)
     if getattr(_opened, "identity", None) != identity:
         _opened.identity = None
         _opened.store = HistoryStore.read(path)

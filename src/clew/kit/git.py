@@ -60,6 +60,14 @@ def guard(value: str) -> str:
     return value
 
 
+def seconds_of(date: str) -> int:
+    """The time that git tells of a commit; 0 where the commit has none that can be read."""
+    try:
+        return int(date)
+    except ValueError:
+        return 0
+
+
 def run_git(
     *arguments: str,
     cwd: Path,

@@ -52,11 +52,27 @@ def try_lock(path: Path) -> HeldLock | None:
     return HeldLock(descriptor)
 
 
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock; needs no right to write."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextmanager
 def locked(path: Path, patience: float = BRIEFLY) -> Iterator[None]:
     """Hold an exclusive lock for a block; refused when it is not free within so many seconds.
 
     `BRIEFLY` is for locks around one quick change, `LONG` for those around other programs' work.
+    A holder that is stopped will not end by itself, and is not waited for that long.
     """
     lock = _lock_within(path, patience)
     try:
@@ -66,29 +82,37 @@ def locked(path: Path, patience: float = BRIEFLY) -> Iterator[None]:
 
 
 def _lock_within(path: Path, patience: float) -> HeldLock:
-    deadline = time.monotonic() + patience
+    began = time.monotonic()
     nap = _FIRST_NAP
     while (lock := try_lock(path)) is None:
-        if time.monotonic() >= deadline:
-            raise _held(path, patience)
+        waited = time.monotonic() - began
+        if waited >= min(patience, BRIEFLY):
+            refuse_stopped(path, waited)
+        if waited >= patience:
+            raise _held(path, waited)
         time.sleep(nap * (0.5 + time.monotonic_ns() % 512 / 1024))  # so that waiters take turns
         nap = min(2 * nap, _LONGEST_NAP)
     return lock
 
 
-def _held(path: Path, patience: float) -> Conflict:
+def refuse_stopped(path: Path, waited: float) -> None:
+    """Refuse to wait longer for a lock whose holder was stopped by a signal."""
+    holder = _holder(path)
+    if holder is not None and _is_stopped(holder):
+        raise Conflict(
+            f"Process {holder}, which is at this, is stopped: waited {waited:.0f} s for {path}",
+            f"Continue it (kill -CONT {holder}) or end it (kill -KILL {holder}); nothing is lost.",
+        )
+
+
+def _held(path: Path, waited: float) -> Conflict:
     """Who keeps the lock, as far as the system tells, and what can be done about it."""
-    waited = f"waited {patience:.0f} s for {path}"
+    told = f"waited {waited:.0f} s for {path}"
     holder = _holder(path)
     if holder is None:
-        return Conflict(f"Another process is still at this: {waited}", "Try again later.")
-    if _is_stopped(holder):
-        hint = (
-            f"Continue it (kill -CONT {holder}) or end it (kill -KILL {holder}); nothing is lost."
-        )
-        return Conflict(f"Process {holder}, which is at this, is stopped: {waited}", hint)
+        return Conflict(f"Another process is still at this: {told}", "Try again later.")
     hint = f"Try again later; see what it does: ps -fp {holder}"
-    return Conflict(f"Process {holder} is still at this: {waited}", hint)
+    return Conflict(f"Process {holder} is still at this: {told}", hint)
 
 
 def _holder(path: Path) -> int | None:

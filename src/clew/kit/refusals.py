@@ -40,8 +40,10 @@ _AFTER_SQLITE = {
 }
 
 
-def next_step(error: OSError) -> str | None:
+def next_step(error: OSError | sqlite3.Error) -> str | None:
     """What helps against this refusal."""
+    if isinstance(error, sqlite3.Error):
+        return _AFTER_SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     return _AFTER_ERRNO.get(error.errno or 0)
 
 
@@ -49,7 +51,5 @@ def refusal(error: BaseException) -> Unavailable | None:
     """What the system or a database refused; None where the error is a mistake in Clew."""
     if isinstance(error, OSError) and not isinstance(error, ValueError):
         return Unavailable(os_reason(error), next_step(error))
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code not in _AFTER_SQLITE:
-        return None
-    return Unavailable(f"The database cannot be used: {error}", _AFTER_SQLITE[code])
+    step = next_step(error) if isinstance(error, sqlite3.Error) else None
+    return Unavailable(f"The database cannot be used: {error}", step) if step else None

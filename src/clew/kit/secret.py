@@ -15,9 +15,9 @@ def load_secret(name: str) -> bytes:
     fresh = path.with_name(f".{name}.{os.getpid()}.{secrets.token_hex(4)}")
     if not path.exists():
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(secrets.token_bytes(32))
         try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(secrets.token_bytes(32))
             os.link(fresh, path)  # fails if another process was first; then its secret counts
         except FileExistsError:
             pass

@@ -33,7 +33,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, whatever is asked of it."""
     if not path.exists():
         raise Unavailable(f"No database at {path}")
-    mode = "mode=ro&immutable=1" if _is_frozen(path) else "mode=ro"
+    mode = "mode=ro&immutable=1" if is_frozen(path) else "mode=ro"
     connection = sqlite3.connect(
         f"file:{_quoted(path)}?{mode}",
         uri=True,
@@ -44,6 +44,12 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA query_only=ON")
     return connection
+
+
+def is_frozen(path: Path) -> bool:
+    """Whether nobody writes, and SQLite could not make the files that WAL needs beside it."""
+    real = path.resolve()
+    return not os.access(real.parent, os.W_OK) and not real.with_name(f"{real.name}-wal").exists()
 
 
 @contextmanager
@@ -79,12 +85,6 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Pa
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _is_frozen(path: Path) -> bool:
-    """Whether it lies on a read-only disk, where SQLite could not make the files that WAL needs."""
-    is_read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-    return is_read_only and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _quoted(path: Path) -> str:

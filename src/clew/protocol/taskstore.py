@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.files import private_directory
-from clew.kit.locks import try_lock
+from clew.kit.locks import is_locked, try_lock
 from clew.kit.sqlite import open_database, writing
 from clew.protocol.errors import invalid_params
 
@@ -134,13 +134,7 @@ class TaskStore:
         return row
 
     def _is_alive(self, owner: str) -> bool:
-        if owner == self.owner:
-            return True
-        lock = try_lock(self._lock_path(owner))
-        if lock is None:
-            return True
-        lock.release()
-        return False
+        return owner == self.owner or is_locked(self._lock_path(owner))
 
     def _mark_cut_off(self, state: JsonObject) -> JsonObject:
         error = {"code": -32603, "message": "The server that ran this task ended"}

@@ -54,6 +54,7 @@ class Places:
         """The directory for what git must not see; it tells git so itself."""
         unseen = self.store / ".gitignore"
         if not unseen.exists():
-            self.store.mkdir(parents=True, exist_ok=True)
-            unseen.write_text("*\n", encoding="utf-8")
+            from clew.kit.files import write_atomic
+
+            write_atomic(unseen, "*\n")
         return self.store

@@ -28,6 +28,7 @@ IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024
 _MOST_COMPARED = 20_000
 _FOLLOW = ("-w", "-M", "-C", "-C")
+_NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,10 @@ def _entries(output: bytes) -> list[Blamed]:
     for line in output.split(b"\n"):
         words = line.split(b" ")
         if line.startswith(b"\t"):
-            entry = Blamed(new, new, sha, files[sha], old, line[1:].decode("utf-8", "replace"))
+            entry = Blamed(new, new, sha, files.get(sha, ""), old, line[1:].decode("utf-8", "replace"))
             _join(found, entry)
-        elif len(words) >= 3 and len(words[0]) == 40 and words[1].isdigit():
-            sha, old, new = words[0].decode("ascii"), int(words[1]), int(words[2])
+        elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
+            sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
         elif words[0] == b"filename":
             files[sha] = os.fsdecode(line[9:])
     return found

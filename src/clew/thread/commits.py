@@ -11,6 +11,7 @@ from clew.history.issues import issue_refs
 from clew.history.lookup import get_commit
 from clew.history.repogit import repo_git
 from clew.kit.errors import ClewError
+from clew.kit.git import seconds_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -116,7 +117,7 @@ def _from_git(repo: Repo, sha: str) -> Commit:
     parts = out.decode("utf-8", "surrogateescape").split("\0")
     full, author, date, subject, body = parts[:5]
     return Commit(
-        repo.name, full, _plain(subject), _plain(body), _plain(author), int(date),
+        repo.name, full, _plain(subject), _plain(body), _plain(author), seconds_of(date),
         tuple(_files([part.lstrip("\n") for part in parts[5:]])), is_indexed=False,
     )  # fmt: skip
 

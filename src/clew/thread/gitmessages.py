@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clew.history.repogit import repo_git
 from clew.kit.errors import ClewError
+from clew.kit.git import seconds_of
 from clew.thread.wordrank import Text
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from clew.history.model import Repo
 
-_FIELDS = "%H%x1f%at%x1f%an%x1f%s%x1f%b"
+_FIELDS = "%H%x00%at%x00%an%x00%s%x00%b"
 _MOST_READ = 20_000
 _LONGEST_BODY = 2000
 _WORD = re.compile(r'"([^"]+)"')
@@ -84,13 +85,11 @@ def newest_messages(repo: Repo, most: int, *, paths: Sequence[str] = ()) -> list
         )  # fmt: skip
     except ClewError:
         return []
-    records = out.decode("utf-8", "replace").split("\0")
-    return [_message(repo.name, record) for record in records if record.count("\x1f") >= 4]
-
-
-def _message(repo: str, record: str) -> Message:
-    sha, date, author, subject, body = record.lstrip("\n").split("\x1f", 4)
-    return Message(repo, sha, int(date), author, subject, body.strip()[:_LONGEST_BODY])
+    told = out.decode("utf-8", "replace").split("\0")
+    return [
+        Message(repo.name, sha, seconds_of(date), author, subject, body.strip()[:_LONGEST_BODY])
+        for sha, date, author, subject, body in zip(*[iter(told)] * 5, strict=False)
+    ]
 
 
 def _fits(date: int, since: int | None, until: int | None) -> bool:

@@ -10,6 +10,7 @@ from clew.history.issues import by_issue
 from clew.history.links import commit_links
 from clew.history.repogit import repo_git
 from clew.kit.errors import ClewError
+from clew.kit.git import seconds_of
 from clew.kit.shown import clipped
 from clew.thread.commits import Commit, read_commit
 from clew.thread.documents import Documents, read_documents
@@ -257,7 +258,7 @@ class Told:
             date, _, subject = rest.partition("\t")
             if sha:
                 how = "was reverted by" if subject.startswith("Revert") else "was fixed by"
-                text = f"{how} {sha[:12]} {day_of(int(date))} {subject}"
+                text = f"{how} {sha[:12]} {day_of(seconds_of(date))} {subject}"
                 self.say("later", text, f"commit:{commit.repo}@{sha[:12]}", EARLY)
 
     def add_missing(self) -> None:

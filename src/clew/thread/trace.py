@@ -10,6 +10,7 @@ from clew.advisors.trace import matrix, spec_link
 from clew.history.repogit import repo_git
 from clew.history.scope import COUNTED, span
 from clew.kit.errors import ClewError
+from clew.kit.git import seconds_of
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES
 from clew.thread.corpus import SPEC, corpus_of
 from clew.thread.documents import Documents, read_documents
@@ -287,17 +288,17 @@ def _recent_by_git(own: Repo, count: int) -> list[tuple[str, str, str, int, int]
     try:
         out = repo_git(
             own, "log", "--no-merges", "-n", str(count), "--numstat", "-M",
-            "--format=%x1e%H%x1f%at%x1f%s%x1f%b%x1f", "HEAD", "--",
+            "--format=%x00%H%x00%at%x00%s%x00%b%x00", "HEAD", "--",
         )  # fmt: skip
     except ClewError:
         return []
     found = []
-    for record in out.decode("utf-8", "replace").split("\x1e")[1:]:
-        sha, date, subject, body, numbers = record.split("\x1f", 4)
+    told = out.decode("utf-8", "replace").split("\0")[1:]
+    for sha, date, subject, body, numbers in zip(*[iter(told)] * 5, strict=False):
         fields = (line.split("\t") for line in numbers.split("\n"))
         lines = sum(
             int(one[0]) for one in fields
             if len(one) == 3 and one[0].isdigit() and not one[2].startswith(_BOOKKEEPING)
         )  # fmt: skip
-        found.append((sha, subject, body, int(date), lines))
+        found.append((sha, subject, body, seconds_of(date), lines))
     return found

@@ -6,12 +6,13 @@ Every line carries its time, so that both can be read from a moment on.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clew.history.redact import redact_patch
+from clew.history.redact import SecretLines
 from clew.kit import jsontext
 from clew.kit.shown import clipped, shown_text
 from clew.work.model import now_text, second_text
@@ -55,6 +56,7 @@ class RunLog:
         self._number = 0
         self._written = 0
         self._is_full = False
+        self._secrets = defaultdict[tuple[object, ...], SecretLines](SecretLines)
         log = places.log(spec_id)
         log.parent.mkdir(parents=True, exist_ok=True)
         self._is_new = not log.exists() or log.stat().st_size == 0
@@ -74,7 +76,8 @@ class RunLog:
 
     def add(self, event: Event) -> None:
         """Write an event to both logs, without the secrets that can be told by their form."""
-        event = replace(event, text=_without_secrets(event.text))
+        source = (event.kind, event.data.get("stream"), event.data.get("by"))
+        event = replace(event, text=self._secrets[source].clean(event.text))
         now = now_text()
         self._number += 1
         record = {
@@ -87,7 +90,7 @@ class RunLog:
         }
         if self._written < _LARGEST_LOG or event.kind in (EventKind.STATE, EventKind.COST):
             self._write(self._log, "".join(f"[{now}] {line}\n" for line in _lines(event)))
-            self._write(self._events, _without_secrets(_json_line(record)))
+            self._write(self._events, SecretLines().clean(_json_line(record)))
         elif not self._is_full:
             self._is_full = True
             self._write(self._log, f"[{now}] (the rest of the agent's output is left out)\n")
@@ -160,12 +163,6 @@ def _lines(event: Event) -> list[str]:
     if event.data.get("ok") is False:
         word += " (error)"
     return [f"{word}: {clipped(' '.join(event.text.split()), _LONGEST_LINE)}"]
-
-
-def _without_secrets(text: str) -> str:
-    raw = text.encode("utf-8", "surrogatepass")
-    kept, found = redact_patch(raw)
-    return kept.decode("utf-8", "surrogatepass") if found else text
 
 
 def _cut(text: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
-from clew.kit.locks import try_lock
+from clew.kit.locks import BRIEFLY, refuse_stopped, try_lock
 from clew.kit.shown import clipped
 from clew.specs.config import load_config
 from clew.specs.endings import branch_of
@@ -138,12 +138,15 @@ class Merger:
     def _alone(self) -> Iterator[None]:
         """One merge at a time; the wait for another one's end can be broken off."""
         path, said = self.store.places.make_store() / _LOCK, False
+        began = time.monotonic()
         while (lock := try_lock(path)) is None:
             if not said:
                 self.say("waiting for another merge to end")
                 said = True
             if self.stop():
                 raise Cancelled
+            if (waited := time.monotonic() - began) >= BRIEFLY:
+                refuse_stopped(path, waited)
             time.sleep(_LOOK_SECONDS)
         try:
             yield

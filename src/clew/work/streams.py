@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from clew.kit.jsontext import JsonObject
 
+_LONGEST_LINE = 64 * 1024
 _AIDER_COST = re.compile(r"Cost: .*\$([0-9]+\.?[0-9]*) session")
 
 
@@ -29,6 +30,7 @@ class StreamReader:
         self.final_text: str | None = None
         self.error_text: str | None = None
         self.tool_calls = 0
+        self._open_line = ""
 
     def read(self, line: str) -> list[Event]:
         """The events of one line of standard output; what is no stream is plain text."""
@@ -44,6 +46,24 @@ class StreamReader:
                 self.last_text = event.text
             self.tool_calls += event.kind is EventKind.TOOL
         return events
+
+    def piece(self, text: str) -> Iterator[Event]:
+        """Some characters of what the agent says; whole lines of it are events."""
+        whole, _, self._open_line = f"{self._open_line}{text}".rpartition("\n")
+        if whole:
+            yield self._said(whole)
+        if len(self._open_line) > _LONGEST_LINE:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Event]:
+        """What came in pieces and had no line end yet."""
+        said, self._open_line = self._open_line, ""
+        if said:
+            yield self._said(said)
+
+    def _said(self, text: str) -> Event:
+        self.last_text = text if text.strip() else self.last_text
+        return _text(text)
 
     def set_cost(self, total: Any) -> Iterator[Event]:
         """Take over a total in dollars, if it is a sensible one."""
@@ -155,13 +175,17 @@ def _codex_item(item: JsonObject, *, done: bool) -> Iterator[Event]:
 
 def _gemini(reader: StreamReader, value: Any, line: str) -> Iterator[Event]:
     kind = value.get("type") if isinstance(value, dict) else None
+    is_piece = kind == "message" and value.get("delta") is True
+    if not is_piece:
+        yield from reader.rest()
     if kind == "init":
         reader.session_id = _string(value.get("session_id"))
         reader.model = _string(value.get("model"))
         yield Event(EventKind.STATE, "agent init")
     elif kind == "message":
         if value.get("role") == "assistant":
-            yield _text(_flat(value.get("content")))
+            said = _flat(value.get("content"))
+            yield from reader.piece(said) if is_piece else [_text(said)]
     elif kind == "tool_use":
         yield _tool(value.get("tool_name"), value.get("parameters"))
     elif kind == "tool_result":

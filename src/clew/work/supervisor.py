@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.history.redact import SecretLines
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.work.agents import agent_named
 from clew.work.commands import command_words, shown_command
@@ -158,9 +159,11 @@ class Supervisor:
         watchdog = Watchdog(self._run.limits)
         reader = StreamReader(agent_named(choice.name).stream)
         tail: deque[str] = deque(maxlen=_STDERR_LINES)
+        secrets = {"stdout": SecretLines(), "stderr": SecretLines()}
 
-        def on_line(stream: str, text: str) -> None:
+        def on_line(stream: str, line: str) -> None:
             watchdog.heard()
+            text = secrets[stream].clean(line)
             if stream == "stderr":
                 tail.append(text)
                 self._log.add(Event(EventKind.TEXT, text, {"stream": stream}))
@@ -178,6 +181,8 @@ class Supervisor:
             on_start=self._agent_started,
             reader=reader,
         )
+        for event in reader.rest():
+            self._log.add(event)
         self._record_end(ending, reader, "\n".join(tail))
 
     def _pump(

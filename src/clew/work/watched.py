@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, NotFound
 from clew.kit.git import GitError, guard, run_git
-from clew.kit.locks import HeldLock, try_lock
+from clew.kit.locks import HeldLock, is_locked, try_lock
 from clew.specs.places import Places as SpecPlaces
 from clew.work.detached import not_started, start_detached
-from clew.work.identity import identity_of, send_signal, wait_until_gone
+from clew.work.identity import ProcessIdentity, own_identity, send_signal, wait_until_gone
 from clew.work.journal import read_journal
 from clew.work.model import second_text
-from clew.work.views import agent_status_view, read_agent_status, read_watch_pid, remove_watch_pid
+from clew.work.views import (
+    agent_status_view,
+    read_agent_status,
+    remove_watch_pid,
+    write_watch_pid,
+)
 from clew.work.worktrees import owners
 
 if TYPE_CHECKING:
@@ -46,12 +51,24 @@ def watch_lock(places: Places) -> HeldLock:
 
 def is_watched(places: Places) -> bool:
     """Whether a watch runs; its lock says so, whatever a pid file claims."""
-    if not (places.store / _LOCK).exists():
-        return False
-    lock = try_lock(places.store / _LOCK)
-    if lock is not None:
-        lock.release()
-    return lock is None
+    return is_locked(places.store / _LOCK)
+
+
+def tell_who_watches(places: Places) -> None:
+    """Say that this process is the watch: to us by all that names it, to other programs by pid."""
+    own = own_identity()
+    # Into the lock's own file, which must stay the same one.
+    (places.store / _LOCK).write_text(f"{own.pid} {own.started} {own.boot}\n", encoding="ascii")
+    write_watch_pid(places)
+
+
+def _watcher(places: Places) -> ProcessIdentity | None:
+    """The process that last was the watch; a pid alone may be somebody else's on this machine."""
+    try:
+        pid, started, boot = (places.store / _LOCK).read_text(encoding="ascii").split()
+        return ProcessIdentity(int(pid), started, boot)
+    except (OSError, ValueError):
+        return None
 
 
 def start_watch(places: Places) -> int:
@@ -68,16 +85,19 @@ def stop_watch(places: Places, seconds: float = 0) -> int:
     """Ask the watch to end, and wait so long for it; its pid."""
     deadline = time.monotonic() + _PID_SECONDS
     while is_watched(places):
-        pid = read_watch_pid(places)
-        process = identity_of(pid) if pid else None
+        process = _watcher(places)
         if process is not None and send_signal(process, signal.SIGTERM):
             if seconds:
                 wait_until_gone(process, seconds)
             return process.pid
         if time.monotonic() > deadline:
-            raise Conflict("The watch does not say which process it is", "Try again.")
+            raise Conflict(
+                "The watch runs, but not as a process that can be seen from here",
+                "Stop it where it was started: on another machine, or in a container.",
+            )
         time.sleep(_LOOK_SECONDS)
-    remove_watch_pid(places)
+    with suppress(OSError):
+        remove_watch_pid(places)
     raise NotFound(NOT_RUNNING)
 
 

@@ -29,7 +29,8 @@ from clew.work.model import OPEN, now_text, second_text
 from clew.work.places import Places
 from clew.work.pump import Signals
 from clew.work.reconcile import reconcile
-from clew.work.views import read_watch_pid, remove_watch_pid, write_watch_pid
+from clew.work.views import read_watch_pid, remove_watch_pid
+from clew.work.watched import tell_who_watches
 from clew.work.worktrees import owners
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def run_watch(watch: Watch, signals: Signals, *, once: bool = False) -> None:
         idle = float(config.number("watch", "idle_timeout_minutes") or 5) * 60
     busy_at = time.monotonic()
     if read_watch_pid(watch.places) != os.getpid():
-        write_watch_pid(watch.places)
+        tell_who_watches(watch.places)
     try:
         watch.say(f"watch started (PID: {os.getpid()})")
         while not signals.stop_asked:
@@ -226,7 +227,7 @@ def be_watch(directory: Path, ready: Handshake) -> None:
     """Be the watch of the project whose store this is; the lock came from the starter."""
     places = Places(directory.resolve().parents[1])
     with Signals().noted() as signals:
-        write_watch_pid(places)
+        tell_who_watches(places)
         ready.say("supervisor", pid=os.getpid())
         ready.say("started")
         watch = Watch(places, say=watch_log(places), stop=lambda: signals.stop_asked)

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from clew.kit.errors import ClewError, NotFound
-from clew.kit.git import GitError, run_git
+from clew.kit.git import GitError, run_git, seconds_of
 from clew.kit.shown import clipped, shown_text
 from clew.web.diffs import DiffView, read_diff
 from clew.web.site import page, path_part, site_of
@@ -121,7 +121,7 @@ def _from_git(root: Path, sha: str) -> tuple[dict[str, Any], str]:
         "repo": "",
         "sha": full,
         "author": author,
-        "date": int(date),
+        "date": seconds_of(date),
         "subject": subject,
         "body": body.strip(),
         "changed_files": [
