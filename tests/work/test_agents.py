@@ -39,7 +39,7 @@ def test_claude_takes_its_prompt_from_input_and_only_our_server():
 def test_nobody_skips_permissions_unasked():
     for name in AGENTS:
         line = " ".join(words(name, command=("x",), model="m"))
-        for word in ("dangerously", "yolo", "--auto "):
+        for word in ("dangerously", "yolo", "--auto ", "trust-all"):
             assert word not in line
     assert "--dangerously-skip-permissions" in words("claude", permission="full")
 
@@ -53,6 +53,8 @@ def test_codex_may_write_to_the_repository_it_commits_to():
 
 def test_prompts_go_the_way_each_agent_takes_them():
     assert words("cursor-agent")[-2:] == ["--", "the prompt"]
+    assert words("kirocli")[1:3] == ["chat", "--no-interactive"]
+    assert words("kirocli")[-2:] == ["--", "the prompt"]
     assert words("aider")[-2:] == ["--message-file", "/run/prompt.md"]
     assert words("command", command=("x", "{model}", "a b"))[1:] == ["{model}", "a b"]
 

@@ -44,6 +44,8 @@ class House:
     def configure(self, more=""):
         """Write the configuration; `more` are further lines of YAML."""
         command = json.dumps([sys.executable, str(AGENT)])
+        if "parallel:" not in more:
+            more += "\nparallel:\n  stagger_delay_ms: 0\n  stagger_jitter_ms: 0"
         text = CONFIG.format(command=command, more=more.strip("\n") + "\n" if more else "")
         self.repo.write(".chant/config.md", text)
         (self.root / ".chant" / "specs").mkdir(exist_ok=True)

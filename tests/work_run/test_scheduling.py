@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from datetime import datetime
 
 import pytest
 
@@ -316,6 +317,16 @@ def test_each_agent_has_as_many_runs_as_it_may_have(house):
         house.spec(name, *working(name))
     assert house.ended(house.begin(parallel=3).schedule_id).note == "3 completed"
     assert most_at_once(house) == 1
+
+
+def test_parallel_work_starts_one_after_the_other(house):
+    house.configure("parallel:\n  stagger_delay_ms: 1500\n  stagger_jitter_ms: 100")
+    for name in ("a", "b"):
+        house.spec(name, *working(name))
+    assert house.ended(house.begin(parallel=2).schedule_id).note == "2 completed"
+    with open_journal(house.places) as journal:
+        first, second = sorted(datetime.fromisoformat(run.created_at) for run in journal.runs())
+    assert (second - first).total_seconds() >= 1.4
 
 
 def test_the_start_is_answered_before_the_worktree_is_ready(house):

@@ -142,6 +142,18 @@ AGENTS = {
             stream="aider",
         ),
         Agent(
+            "kirocli",
+            "kiro-cli",
+            words=("chat", "--no-interactive"),
+            permissions={
+                "read": ("--trust-tools=fs_read",),
+                "edit": ("--trust-tools=fs_read,fs_write,execute_bash",),
+                "full": ("--trust-all-tools",),
+            },
+            start=("--", "{prompt}"),
+            prompt="argument",
+        ),
+        Agent(
             "openai",
             sys.executable,
             words=(*_TOOL_LOOP, "--api", "openai"),

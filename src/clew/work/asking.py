@@ -135,6 +135,7 @@ def _read(choice: AgentChoice, directory: Path, code: int) -> Answered:
         for line in out.read(_LARGEST_ANSWER).decode("utf-8", "replace").splitlines():
             events = reader.read(line)
             texts += [event.text for event in events if event.kind is EventKind.TEXT]
+    texts += [event.text for event in reader.rest()]
     said = (directory / "err").read_bytes()[-4000:].decode("utf-8", "replace")
     failure = failure_of(code, reader, said)
     if failure is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.history.redact import SecretLines
 from clew.kit.errors import ClewError
 from clew.kit.git import guard, run_git
 from clew.kit.shown import clipped
@@ -123,7 +124,7 @@ def _check(
         said = said.strip() or f"exit status {code}"
     except (ClewError, OSError) as error:
         code, said = -1, str(error)
-    said = clipped(said, _LONGEST_OUTPUT)
+    said = clipped(SecretLines().clean(said), _LONGEST_OUTPUT)
     return Check(number, criterion, command, code == 0, said, time.monotonic() - began)
 
 

@@ -15,7 +15,7 @@ from clew.work.launch import START_SECONDS
 from clew.work.model import OPEN
 from clew.work.reconcile import reconcile
 from clew.work.retrying import policy_of
-from clew.work.scheduler import Order
+from clew.work.scheduler import Order, Stagger
 from clew.work.schedules import schedule_view
 from clew.work.scheduling import start_schedule
 from clew.work.starting import (
@@ -30,6 +30,7 @@ from clew.work.views import process_view
 
 if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
+    from clew.specs.config import Config
     from clew.specs.store import SpecStore
     from clew.work.model import Run
     from clew.work.places import Places
@@ -144,11 +145,20 @@ def _several(
         mode.merge,
         options,
         policy_of(config, mode.name, mode.on_failure, mode.retries),
+        _stagger(config),
     )
     spec_id = names[0] if names else first
     left = max(0.1, deadline - time.monotonic())
     schedule = start_schedule(places, spec_id, mode.name, order, left)
     return Begun(_record(schedule_view(schedule)), None, schedule.schedule_id)
+
+
+def _stagger(config: Config) -> Stagger:
+    delay, jitter = (
+        max(0.0, float(config.number("parallel", f"stagger_{name}_ms") or 0)) / 1000
+        for name in ("delay", "jitter")
+    )
+    return Stagger(delay, jitter)
 
 
 def _first(places: Places, store: SpecStore, wanted: Wanted) -> str:

@@ -8,6 +8,7 @@ goes on if the scheduler is killed.
 
 from __future__ import annotations
 
+import random
 import select
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,18 @@ ASKED = "asked"
 
 
 @dataclass(frozen=True)
+class Stagger:
+    """How long after a start of parallel work the next one comes, so that not all ask at once."""
+
+    seconds: float = 0.0
+    jitter: float = 0.0
+
+    def wait(self) -> float:
+        """The seconds until the next start."""
+        return max(0.0, self.seconds + random.uniform(-self.jitter, self.jitter))  # noqa: S311
+
+
+@dataclass(frozen=True)
 class Order:
     """What is to be worked through, and how."""
 
@@ -59,6 +72,7 @@ class Order:
     merge: bool = True
     options: WorkOptions = field(default_factory=WorkOptions)
     policy: Policy = field(default_factory=Policy)
+    stagger: Stagger = field(default_factory=Stagger)
 
     def as_plan(self) -> JsonObject:
         """The order as the journal keeps it."""
@@ -69,7 +83,8 @@ class Order:
         """The order that the journal keeps."""
         options, policy = WorkOptions.of(plan["options"]), Policy(**plan["policy"])
         lists = {name: tuple(plan[name]) for name in ("ids", "labels")}
-        return cls(**{**plan, **lists, "options": options, "policy": policy})
+        stagger = Stagger(**plan.get("stagger", {}))
+        return cls(**{**plan, **lists, "options": options, "policy": policy, "stagger": stagger})
 
 
 class Scheduler:
@@ -91,6 +106,7 @@ class Scheduler:
         self._merging: dict[str, Future[MergeResult]] = {}
         self._merger = ThreadPoolExecutor(1, "merge")
         self._started = 0
+        self._next_start = 0.0
         self._stopping: str | None = None
 
     def work_off(self, signals: Signals) -> tuple[str, str]:
@@ -185,6 +201,8 @@ class Scheduler:
                 return True
             if not self._may_start():
                 return False
+            if time.monotonic() < self._next_start:
+                return True
             waits = self._start(spec_id) or waits
         return waits and self._may_start()
 
@@ -229,6 +247,8 @@ class Scheduler:
         self._retry_at.pop(spec_id, None)
         self._active[spec_id] = started.run.run_id
         self._started += 1
+        if self._order.slots > 1:
+            self._next_start = time.monotonic() + self._order.stagger.wait()
         self._say(f"{spec_id}: started, attempt {started.run.attempt}")
         return False
 

@@ -37,11 +37,11 @@ SCHEMA = {
     },
 }
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n```", re.DOTALL)
-_MEMBER = re.compile(r"^## Member (\d+)[:.]?[ \t]*(.*)$", re.MULTILINE)
+_MEMBER = re.compile(r"^## Member (\d{1,4})[:.]?[ \t]*(.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^###[ \t]+(.*?)[ \t]*$", re.MULTILINE)
 _BOX = re.compile(r"^[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?(.+?)[ \t]*$", re.MULTILINE)
 _BOLD = re.compile(r"^\*\*([A-Za-z ]+):\*\*[ \t]*(.*)$", re.MULTILINE)
-_NUMBER = re.compile(r"[Mm]ember (\d+)")
+_NUMBER = re.compile(r"[Mm]ember (\d{1,4})")
 _WORD = re.compile(r"[a-z0-9]+")
 _ALIKE = 0.75
 
@@ -96,7 +96,7 @@ def _numbers(value: object) -> list[int]:
     for item in value if isinstance(value, list) else []:
         if isinstance(item, int) and not isinstance(item, bool):
             found.append(item)
-        elif isinstance(item, str) and (said := re.search(r"\d+", item)):
+        elif isinstance(item, str) and (said := re.search(r"\d{1,4}", item)):
             found.append(int(said.group()))
     return found
 
