@@ -32,7 +32,7 @@ def test_without_files_the_documented_defaults_hold(project):
     assert config.number("watch", "failure", "backoff_multiplier") == 2.0
     assert config.words("lint", "disable") == ("complexity_words",)
     assert config.words("enterprise", "required") == ()
-    assert config.flag("site", "features", "timeline") is True
+    assert config.flag("watch", "merge") is True
     assert config.flag("project", "silent") is False
     assert config.maps("parallel", "agents") == ()
     assert config.origin("defaults", "prompt") == "default"
@@ -94,7 +94,7 @@ def test_unknown_keys_and_wrong_values_are_named_with_their_line(project):
     project.config(
         "# comment\nlint:\n  treshholds:\n    x: 1\n  thresholds:\n    complexity_files: many\n"
         "defaults:\n  provider: abacus\n  prompt: [a]\nproject: demo\nsilent: true\nwatch:\n  failure: [x]\n"
-        "parallel:\n  agents: x"
+        "parallel:\n  agents: x\nsite:\n  title: Specs"
     )
     config = project.settings
     found = {warning.cause: warning.line for warning in config.warnings}
@@ -108,6 +108,7 @@ def test_unknown_keys_and_wrong_values_are_named_with_their_line(project):
         "unknown key `silent`": 12,
         "`watch.failure` must be a section with keys of its own": 14,
         "`parallel.agents` must be a list of maps": 16,
+        "`site` has no effect: `clew web --export DIR` writes a site": 17,
     }
     assert {warning.path for warning in config.warnings} == {".chant/config.md"}
     assert config.number("lint", "thresholds", "complexity_files") == 5

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
+from clew.specs.approval import approve, reject
+from clew.specs.config import load_config
 from clew.work.configured import WorkOptions
+from clew.work.journal import open_journal
+from clew.work.mergeable import check_mergeable
 from tests.work.conftest import eventually
 
 
@@ -26,6 +30,29 @@ def test_an_agent_that_edits_commits_and_ticks_its_boxes_completes_its_spec(hous
     assert "All done" in spec.body
     assert house.repo.text("log", "-1", "--format=%s", "chant/001") == "chant(001): work"
     assert house.repo.text("status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_what_an_agent_did_waits_for_approval_where_that_is_wanted(house):
+    house.configure("approval:\n  require_approval_for_agent_work: true")
+    house.spec("001", "edit made.txt", "commit made.txt", "tick")
+    house.settled(house.begin("001").record["spec_id"])
+    head = house.store.load("001").head
+    assert (head.status, head.approval_required) == ("completed", True)
+    assert head.approval_status == "pending"
+    with pytest.raises(Conflict, match="is not approved"):
+        check(house, "001")
+    reject(house.store, "001", by="Ann", reason="Too slow", actor="t")
+    with pytest.raises(Conflict, match="is not approved"):
+        check(house, "001")
+    approve(house.store, "001", by="Ann", actor="t")
+    check(house, "001")
+
+
+def check(house, spec_id):
+    """Whether the merge queue would take a spec's branch."""
+    with open_journal(house.places) as journal:
+        config = load_config(house.root)
+        check_mergeable(house.places, config, journal, house.store.load(spec_id))
 
 
 def test_an_agent_that_does_nothing_has_not_succeeded(house):
@@ -193,7 +220,7 @@ WRONG = [
     ("approval:\n  required: true\n  status: pending", Conflict, "has to be approved first"),
     ("type: group", Invalid, "Cannot execute an empty driver"),
     ("prompt: nobody-wrote-it", NotFound, "Prompt not found: nobody-wrote-it"),
-    ("provider: kirocli", NotFound, "Unknown agent: kirocli"),
+    ("provider: abacus", NotFound, "Unknown agent: abacus"),
     ("provider: codex", Unavailable, "Failed to invoke agent 'codex'"),
 ]
 

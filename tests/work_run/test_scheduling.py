@@ -163,11 +163,24 @@ def test_a_busy_service_is_asked_again_when_it_says_so(house):
     assert second.created_at >= first.retry_at
 
 
+def test_what_the_project_calls_passing_is_tried_again(house):
+    house.configure(
+        "watch:\n  failure:\n    retry_delay_ms: 10\n"
+        "    retryable_patterns: ['licen[cs]e server', 'not (a pattern']"
+    )
+    house.spec(
+        "a", "once run-said complain License Server away", "once run-a leave 1", *working("a")
+    )
+    assert house.ended(house.begin("a", chain=True).schedule_id).note == "1 completed"
+    assert [run.failure_class for run in house.attempts("a")] == ["agent", None]
+
+
 class Failed:
     """A run that failed."""
 
-    def __init__(self, kind, ended_at="2026-02-02T10:00:00.000Z", retry_at=None):
+    def __init__(self, kind, ended_at="2026-02-02T10:00:00.000Z", retry_at=None, said=None):
         self.failure_class = kind
+        self.failure = said
         self.ended_at = ended_at
         self.retry_at = retry_at
 
@@ -183,6 +196,12 @@ TEN = 1770026400.0
         (Policy("skip"), [Failed("network"), Failed("network")], TEN + 120),
         (Policy("stop"), [Failed("rate_limit", retry_at="2026-02-02T12:00:00.000Z")], TEN + 7200),
         (Policy("skip", retries=1), [Failed("network"), Failed("network")], None),
+        (
+            Policy("skip", patterns=("disk .* quota",)),
+            [Failed("agent", said="Disk X quota")],
+            TEN + 60,
+        ),
+        (Policy("skip", patterns=("disk .* quota",)), [Failed("agent", said="other")], None),
         (Policy("retry"), [Failed("checks")], TEN + 5),
         (Policy("retry", retries=0), [Failed("checks")], None),
         (Policy("retry"), [Failed(FailureClass.AUTH)], None),

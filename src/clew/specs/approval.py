@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ACTIONS = ("manual", "dependency", "group")
 DISCUSSION = "Approval Discussion"
+ASKED = {"required": "true", "status": "pending"}
 
 
 class Decision(NamedTuple):
@@ -58,7 +59,7 @@ def reject(
     if action not in ACTIONS:
         raise Invalid(f"Unknown rejection action '{action}'", f"Use {', '.join(ACTIONS)}.")
     spec = store.load(spec_id)
-    if spec.status in DONE_STATUSES:
+    if spec.status in DONE_STATUSES and _status_of(spec) != "pending":
         raise Conflict(f"Spec '{spec.id}' is {spec.status} and cannot be rejected")
     if action == "group" and spec.type in GROUP_TYPES:
         action = "manual"  # it has members already
@@ -85,9 +86,8 @@ def reject(
 
 def request_approval(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
     """Ask for a decision before a spec may be worked on."""
-    wanted = {"required": "true", "status": "pending"}
     found = store.load(spec_id)
-    return store.change(found.id, lambda _: Changes({"approval": wanted}), actor=actor)
+    return store.change(found.id, lambda _: Changes({"approval": dict(ASKED)}), actor=actor)
 
 
 def add_entry(body: str, entry: str) -> str:

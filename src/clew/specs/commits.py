@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError
-from clew.kit.git import run_git
+from clew.kit.git import guard, run_git
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+_AGENT = re.compile(
+    rb"\b(claude|anthropic|codex|openai|chatgpt|copilot|cursor|gemini|aider|opencode|devin|kiro)\b",
+    re.IGNORECASE,
+)
 
 
 def subject_mark(spec_id: str) -> str:
@@ -41,6 +48,15 @@ def commits_or_none(project: Path, spec_id: str) -> list[str] | None:
         return commits_of(project, spec_id)
     except ClewError:
         return None
+
+
+def has_agent_author(project: Path, commits: Sequence[str]) -> bool:
+    """Whether one of the commits names an agent as its co-author."""
+    if not commits:
+        return False
+    form = "--format=%(trailers:key=Co-Authored-By,valueonly)"
+    told = run_git("log", "--no-walk", form, *map(guard, commits), "--", cwd=project, check=False)
+    return _AGENT.search(told) is not None
 
 
 def worktree_of(project: Path, branch: str) -> Path | None:

@@ -13,7 +13,7 @@ from clew.specs.frontmatter import FrontmatterError, read_document
 from clew.specs.model import Problem, words_of
 from clew.specs.places import Places
 from clew.specs.reading import Identity, read_file
-from clew.specs.settings import ELEMENTS, KEYS, MERGED, Setting
+from clew.specs.settings import ELEMENTS, KEYS, MERGED, WITHOUT_EFFECT, Setting
 from clew.specs.yamltext import lines_of_keys
 
 if TYPE_CHECKING:
@@ -167,6 +167,8 @@ def _findings(
             cause = _cause(setting, value)
             if cause is not None:
                 yield path, f"`{name}` {cause}"
+        elif name in WITHOUT_EFFECT:
+            yield path, f"`{name}` has no effect: {WITHOUT_EFFECT[name]}"
         elif not _is_section(path):
             yield path, f"unknown key `{name}`{_meant(path)}"
         elif isinstance(value, dict):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
-from clew.specs.commits import commits_of, is_dirty, worktree_of
+from clew.specs.approval import ASKED
+from clew.specs.commits import commits_of, has_agent_author, is_dirty, worktree_of
 from clew.specs.criteria import parse_criteria
 from clew.specs.drift import FIELD as HASHES
 from clew.specs.drift import hashes_of
@@ -38,10 +39,12 @@ def finalize(
     allow_no_commits: bool = False,
     commits: Sequence[str] | None = None,
     model: str | None = None,
+    by_agent: bool = False,
 ) -> dict[str, Any]:
     """Complete a spec: criteria checked, members done, nothing uncommitted, commits recorded.
 
     Whoever knows the commits has looked at the worktree; else they are found by their subjects.
+    What an agent did waits for approval where the configuration wants that.
     """
     spec = store.load(spec_id)
     _check_finalizable(spec)
@@ -50,11 +53,16 @@ def finalize(
         _check_worktree(store, branch_of(spec, config))
         commits = _found_commits(store.places.project, spec, allow_none=allow_no_commits)
     waiting = store.graph().dependents(spec.id)
+    must_be_approved = config.flag("approval", "require_approval_for_agent_work") and (
+        by_agent or has_agent_author(store.places.project, commits)
+    )
 
     def edit(current: Spec) -> Changes:
         _check_finalizable(current)
         check_move(current.status, "completed")
         fields = move_fields(current, "completed")
+        if must_be_approved and current.status != "completed":
+            fields["approval"] = dict(ASKED)
         if model:
             fields["model"] = model
         if commits:

@@ -32,6 +32,8 @@ PROVIDERS: Final = (
     "kirocli",
     "command",
 )
+# Sections that other programs have in these files, and what does their work here.
+WITHOUT_EFFECT: Final = {"site": "`clew web --export DIR` writes a site"}
 KEYS: Final[dict[str, Setting]] = {
     "project.name": Setting("text", ""),
     "project.prefix": _TEXT,
@@ -88,21 +90,6 @@ KEYS: Final[dict[str, Setting]] = {
     "watch.failure.backoff_multiplier": Setting("number", 2.0),
     "watch.failure.retryable_patterns": _WORDS,
     "watch.failure.on_permanent_failure": Setting(("skip", "stop"), "skip"),
-    "site.output_dir": Setting("text", "./public/"),
-    "site.base_url": Setting("text", "/"),
-    "site.title": Setting("text", "Project Specs"),
-    "site.include.statuses": Setting("words", ("completed", "in_progress", "pending")),
-    "site.include.labels": _WORDS,
-    "site.exclude.labels": _WORDS,
-    "site.exclude.fields": _WORDS,
-    "site.features.changelog": _ON,
-    "site.features.dependency_graph": _ON,
-    "site.features.timeline": _ON,
-    "site.features.status_indexes": _ON,
-    "site.features.label_indexes": _ON,
-    "site.graph.detail": Setting(("minimal", "titles", "full"), "full"),
-    "site.timeline.group_by": Setting(("day", "week", "month"), "day"),
-    "site.timeline.include_pending": _OFF,
 }
 
 # What one element of a list of maps may have.

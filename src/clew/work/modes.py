@@ -154,11 +154,9 @@ def _several(
 
 
 def _stagger(config: Config) -> Stagger:
-    delay, jitter = (
-        max(0.0, float(config.number("parallel", f"stagger_{name}_ms") or 0)) / 1000
-        for name in ("delay", "jitter")
-    )
-    return Stagger(delay, jitter)
+    delay = float(config.number("parallel", "stagger_delay_ms") or 0)
+    jitter = float(config.number("parallel", "stagger_jitter_ms") or 0)
+    return Stagger(max(0.0, delay) / 1000, max(0.0, jitter) / 1000)
 
 
 def _first(places: Places, store: SpecStore, wanted: Wanted) -> str:

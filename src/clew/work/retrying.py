@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -39,6 +40,14 @@ class Policy:
     delay_seconds: float = 60.0
     multiplier: float = 2.0
     after_retries: str = SKIP
+    patterns: tuple[str, ...] = ()
+
+    def is_transient(self, run: Run) -> bool:
+        """Whether trying again later is likely to help."""
+        said = run.failure or ""
+        return run.failure_class in TRANSIENT or any(
+            re.search(pattern, said, re.IGNORECASE) for pattern in self.patterns
+        )
 
     @property
     def stops(self) -> bool:
@@ -57,7 +66,17 @@ def policy_of(config: Config, mode: str, on_failure: str | None, retries: int | 
         float(delay or 0) / 1000,
         max(1.0, float(config.number("watch", "failure", "backoff_multiplier") or 1)),
         config.text("watch", "failure", "on_permanent_failure") or SKIP,
+        tuple(map(_pattern, config.words("watch", "failure", "retryable_patterns"))),
     )
+
+
+def _pattern(text: str) -> str:
+    """The text as a regular expression; what is none stands for itself."""
+    try:
+        re.compile(text)
+    except re.error:
+        return re.escape(text)
+    return text
 
 
 def retry_time(policy: Policy, failed: list[Run], now: float) -> float | None:
@@ -67,7 +86,7 @@ def retry_time(policy: Policy, failed: list[Run], now: float) -> float | None:
     """
     latest = failed[0]
     kind = latest.failure_class
-    is_transient = kind in TRANSIENT
+    is_transient = policy.is_transient(latest)
     if len(failed) > policy.retries or kind in PERMANENT:
         return None
     if not is_transient and policy.on_failure != RETRY:

@@ -73,7 +73,9 @@ def _complete(places: Places, store: SpecStore, journal: Journal, run: Run) -> l
     commits = [line.split(" ", 1)[0] for line in reversed(commits_of(places, run))]
     config = load_config(places.root)
     try:
-        done = finalize(store, config, spec.id, actor=_ACTOR, commits=commits, model=run.model)
+        done = finalize(
+            store, config, spec.id, actor=_ACTOR, commits=commits, model=run.model, by_agent=True
+        )
     except ClewError as error:  # somebody took a tick away, or changed the worktree, meanwhile
         _move(store, journal, run, "needs_attention", error.message)
         return []
