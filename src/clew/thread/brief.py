@@ -237,19 +237,21 @@ def _guessed(search: Search, found: Sequence[Related]) -> list[str]:
     for rank, one in enumerate(found):
         files = [entry["path"] for entry in changed_files(search.store, one.commit_id)]
         for path in files[:20] if len(files) <= 20 else []:
-            counts[path] += _MOST_COMMITS - rank
+            if not path.startswith(".chant/"):
+                counts[path] += _MOST_COMMITS - rank
     best = sorted(counts, key=lambda path: (-counts[path], path))
     return best[:3]
 
 
 def _told_history(task: _Task, search: Search, found: list[Related], area: Area) -> list[Statement]:
     words = telling_words(task.question)
+    asked = area.paths if task.targets else ()
     told = []
     for number, one in enumerate(found):
         head = f"{one.sha[:12]} {day_of(one.date)} {one.author}: {one.subject}"
         told.append(Statement("commits", head, one.source, USUAL if number < 3 else LATE))
         hunk = (
-            telling_hunk(search.store, one.commit_id, words, area.paths)
+            telling_hunk(search.store, one.commit_id, words, asked)
             if number < _MOST_HUNKS
             else ""
         )

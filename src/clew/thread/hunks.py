@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from clew.history.difftext import file_sections
-from clew.history.lookup import read_patch
+from clew.history.lookup import small_patch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +23,11 @@ _HUNK = re.compile(r"^(?=@@ )", re.MULTILINE)
 def telling_hunk(
     store: HistoryStore, commit_id: int, words: Sequence[str], paths: Sequence[str]
 ) -> str:
-    """The hunk with most of the words, of the files asked about if it touches them."""
-    row = store.connection.execute(
-        "SELECT patch_id, patch_size FROM commit_rows WHERE id = ?", (commit_id,)
-    ).fetchone()
-    if row is None or row["patch_id"] is None or row["patch_size"] > _LARGEST_PATCH:
-        return ""
-    best, most = "", (-1, -1, 0)
-    for order, (path, hunk) in enumerate(_hunks(read_patch(store, row["patch_id"]) or "")):
+    """The hunk with most of the words, of the files asked about if it touches them; or nothing."""
+    best, most = "", (0, 0)
+    for path, hunk in _hunks(small_patch(store, commit_id, _LARGEST_PATCH)):
         lowered = hunk.lower()
-        score = (int(path in paths), sum(word in lowered for word in words), -order)
+        score = (int(path in paths), sum(word in lowered for word in words))
         if score > most:
             best, most = _shown(path, hunk), score
     return best
