@@ -26,7 +26,11 @@ from tests.docs.pages import (
     text_of,
 )
 
-RUN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
+RUN = [
+    ROOT / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "how-to" / "talk-to-the-server.md",
+]
 PLACEHOLDERS = {"HOST": "codex", "TOPIC": "hosts", "NAME": "chant", "FILE": "x", "DIRECTORY": "x"}
 
 
@@ -125,7 +129,8 @@ def matches(shown, printed):
 def test_what_a_newcomer_types_works_as_shown(path, tmp_path, private_home):
     shell = Shell(tmp_path, private_home)
     if path.name == "README.md":
-        shell.run("git init --quiet . && git commit --quiet --allow-empty --message First")
+        shell.run("git init --quiet . && echo '# Shop' > README.md && git add README.md")
+        shell.run("git commit --quiet --message 'Say what it is'")
 
     for step in steps(path):
         printed = shell.follow(step.command)
