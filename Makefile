@@ -20,7 +20,9 @@ $(STAMP): requirements.lock pyproject.toml
 try: setup
 	$(BIN)/python scripts/try_it.py
 
+# Compiled first: thousands of processes start, in some environments without keeping bytecode.
 test: setup
+	$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest
 
 check: setup
