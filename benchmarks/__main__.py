@@ -17,6 +17,7 @@ from benchmarks import (
     history_growth,
     history_index,
     imports,
+    ingest_growth,
     kernel_messages,
     machine,
     memory,
@@ -25,15 +26,18 @@ from benchmarks import (
     specs_store,
     thread,
     warm_calls,
+    why_growth,
     work_run,
 )
 from benchmarks.bench import Bench, Workshop
+from benchmarks.peers import read_peers
 
 CLAIMS: tuple[ModuleType, ...] = (
     cold_start,
     warm_calls,
     kernel_messages,
     history_index,
+    ingest_growth,
     history_growth,
     command_search,
     retrieval,
@@ -42,6 +46,7 @@ CLAIMS: tuple[ModuleType, ...] = (
     growth,
     memory,
     imports,
+    why_growth,
     thread,
 )
 
@@ -64,12 +69,21 @@ def main(arguments: list[str] | None = None) -> int:
 def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     """The command line, with each claim's settings worked out."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer samples, under a minute")
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller sizes and fewer samples, for about a minute"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write them as Markdown")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these claims")
     parser.add_argument(
         "--repository", type=Path, metavar="DIR", help="a git directory for the history claim"
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="another stdio server to compare with; may be repeated",
     )
     parser.add_argument("--list", action="store_true", help="list claims and their settings")
     parser.add_argument(
@@ -83,6 +97,7 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     if unknown:
         parser.error(f"unknown claim: {', '.join(sorted(unknown))} (of {', '.join(sorted(known))})")
     try:
+        options.peers = read_peers(options.peer)
         options.settings = settle(options.quick, [word for word in words if "=" in word])
     except ValueError as error:
         parser.error(str(error))
@@ -117,8 +132,9 @@ def run_claims(options: argparse.Namespace) -> report.Report:
     chosen = [claim for claim in CLAIMS if not options.only or claim.NAME in options.only]
     settings = {claim.NAME: options.settings[claim.NAME] for claim in chosen}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as directory:
-        workshop = Workshop(Path(directory), _say, options.repository)
-        claims = [claim.run(Bench(workshop, settings[claim.NAME])) for claim in chosen]
+        repository = options.repository and options.repository.resolve()
+        workshop = Workshop(Path(directory), _say, repository, options.peers)
+        claims = [run_claim(claim, Bench(workshop, settings[claim.NAME])) for claim in chosen]
     _say("")
     return report.Report(
         machine=described | {"load after": machine.load()},
@@ -128,6 +144,15 @@ def run_claims(options: argparse.Namespace) -> report.Report:
         date=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         seconds=time.monotonic() - begun,
     )
+
+
+def run_claim(module: ModuleType, bench: Bench) -> report.Claim:
+    """Measure one claim, and the seconds that took."""
+    begun = time.monotonic()
+    bench.say(module.TITLE)
+    claim: report.Claim = module.run(bench)
+    claim.seconds = time.monotonic() - begun
+    return claim
 
 
 def _say(text: str) -> None:

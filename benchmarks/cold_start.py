@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.install import HOW
 from benchmarks.measure import Sample, Series, compare, interleave
-from benchmarks.messages import INITIALIZED, initialize, request, result_of
-from benchmarks.peers import NOTE, installed_peers
+from benchmarks.messages import result_of
+from benchmarks.peers import NOTE, PeerFailed, home_of, installed_peers, programs, start
 from benchmarks.process import Child
 from benchmarks.report import Claim, Figure, Goal
 
 NAME = "cold_start"
 TITLE = "Cold start: spawn to the answer of tools/list"
 FULL = {"rounds": 60, "peer_rounds": 12}
-QUICK = {"rounds": 9, "peer_rounds": 3}
+QUICK = {"rounds": 7, "peer_rounds": 2}
 
 FACES = {
     "clew serve": ("clew", "serve"),
@@ -43,22 +46,42 @@ NOTES = [HOW, BARE_NOTE, MEMORY_NOTE, NOTE]
 
 def run(bench: Bench) -> Claim:
     """Measure every face, the full catalogue, the minimal loop and the peers in turns."""
-    peers, skipped = installed_peers()
-    commands = _server_commands(bench)
+    packages, others = installed_peers(), programs(bench)
+    skipped = packages.skipped | {_titled(name): why for name, why in others.skipped.items()}
     sizes: dict[str, str] = {}
-    variants = {
-        name: partial(_start_server, command, bench, sizes, name)
-        for name, command in {**commands, **peers}.items()
+    variants: dict[str, Callable[[], Sample]] = {
+        name: partial(_start_server, command, bench.home, sizes, name)
+        for name, command in {**_server_commands(bench), **packages.commands}.items()
     }
+    for name, command in others.commands.items():
+        started = partial(_start_server, command, home_of(bench, name), sizes, _titled(name))
+        variants[_titled(name)] = partial(sample_or_skip, started, skipped, _titled(name))
+    peers = [*packages.commands, *map(_titled, others.commands)]
     variants[BARE] = partial(_run_bare, bench)
     variants[WAITING] = partial(_wait_bare, bench)
-    rarely = max(1, bench["rounds"] // bench["peer_rounds"])
+    rarely = math.ceil(bench["rounds"] / bench["peer_rounds"])
     _warm_disk(variants)
     series = interleave(
         variants, bench["rounds"], every=dict.fromkeys(peers, rarely), say=bench.say
     )
     listed = {f"{name} lists": size for name, size in sizes.items()}
-    return Claim(NAME, TITLE, listed, NOTES, skipped, _figures(series, list(peers)))
+    measured = [name for name in peers if name not in skipped]
+    return Claim(NAME, TITLE, listed, NOTES, skipped, _figures(series, measured))
+
+
+def _titled(peer: str) -> str:
+    """A peer may have the name of one of our faces."""
+    return f"peer {peer}"
+
+
+def sample_or_skip(start: Callable[[], Sample], skipped: dict[str, str], name: str) -> Sample:
+    """A sample of a peer; nothing more of it once it has failed."""
+    if name not in skipped:
+        try:
+            return start()
+        except PeerFailed as error:
+            skipped[name] = str(error)
+    return {}
 
 
 def _server_commands(bench: Bench) -> dict[str, list[str]]:
@@ -69,29 +92,17 @@ def _server_commands(bench: Bench) -> dict[str, list[str]]:
     return commands
 
 
-def _warm_disk(variants: dict[str, partial[Sample]]) -> None:
+def _warm_disk(variants: dict[str, Callable[[], Sample]]) -> None:
     """Run everything once, unmeasured, so that no variant pays for a cold disk cache."""
     for variant in variants.values():
         variant()
 
 
-def _start_server(command: list[str], bench: Bench, sizes: dict[str, str], name: str) -> Sample:
-    child = Child(command, bench.home)
-    child.ask(initialize())
-    initialized = child.age()
-    answer = child.ask(INITIALIZED + request(1, "tools/list"))
-    listed = child.age()
+def _start_server(command: list[str], home: Path, sizes: dict[str, str], name: str) -> Sample:
+    sample, answer = start(command, home)
     if name not in sizes:
         sizes[name] = f"{len(result_of(answer)['tools'])} tools in {len(answer)} bytes"
-    memory = child.peak_memory()
-    ending = child.wait()
-    return {
-        "initialize": initialized * 1000,
-        "tools/list": listed * 1000,
-        "exit": ending.seconds * 1000,
-        "cpu": ending.cpu_seconds * 1000,
-        "memory": memory / 2**20,
-    }
+    return sample
 
 
 def _run_bare(bench: Bench) -> Sample:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave, no_collection
+from benchmarks.measure import Sample, Series, compare, interleave, median_of, no_collection, timed
 from benchmarks.report import Claim, Figure, Goal
 from clew.commands.model import Command
 from clew.commands.ranking import CommandIndex, Hit
@@ -24,7 +23,7 @@ from clew.commands.ranking import CommandIndex, Hit
 NAME = "command_search"
 TITLE = "Commands: finding the right one, and the time of a search"
 FULL = {"rounds": 20, "commands": 10_000, "searches": 60}
-QUICK = {"rounds": 3, "commands": 10_000, "searches": 30}
+QUICK = {"rounds": 2, "commands": 10_000, "searches": 30}
 DATA = Path(__file__).with_name("data")
 ALGORITHMS = {"cosine": "word cosine", "tfidf": "TF-IDF", "bm25": "BM25", "ranked": "ours"}
 DEPTH = 10
@@ -140,10 +139,10 @@ def _variants(bench: Bench) -> dict[str, Callable[[], Sample]]:
         "search, all": partial(_searched, index, chosen, "ranked"),
         "search, 50": partial(_searched, small, chosen, "ranked"),
         "word cosine, all": partial(_searched, index, chosen[:5], "cosine"),
-        "build, all": partial(_timed, lambda: CommandIndex(many)),
-        "build, 50": partial(_timed, lambda: CommandIndex(few)),
-        "split words, all": partial(_timed, lambda: _split(many)),
-        "split words, 50": partial(_timed, lambda: _split(few)),
+        "build, all": partial(timed, lambda: CommandIndex(many)),
+        "build, 50": partial(timed, lambda: CommandIndex(few)),
+        "split words, all": partial(timed, lambda: _split(many)),
+        "split words, 50": partial(timed, lambda: _split(few)),
     }
 
 
@@ -164,15 +163,8 @@ def _split(commands: Sequence[Command]) -> None:
         f"{command.label} {command.description}".lower().split()
 
 
-def _timed(work: Callable[[], object]) -> Sample:
-    begun = time.perf_counter()
-    work()
-    return {"ms": (time.perf_counter() - begun) * 1000}
-
-
 def _searched(index: CommandIndex, queries: Sequence[Query], algorithm: str) -> Sample:
-    taken = sorted(_timed(partial(query.ask, index, algorithm))["ms"] for query in queries)
-    return {"ms": taken[len(taken) // 2]}
+    return median_of(timed(partial(query.ask, index, algorithm)) for query in queries)
 
 
 def _figures(series: dict[str, Series]) -> list[Figure]:

@@ -25,10 +25,12 @@ NOTES = [
     f"Every size is ten times the one before. {HOW}",
     "A sample is the median of many different questions, asked in this process of a warm index.",
     "Goals are for the second size.",
-    f"`{NEWEST}` searches messages and the first 500 bytes of patches, sorts all that match by "  # noqa: ISC004
-    "time and fetches the paths of each hit by a query; ours ranks, and searches whole patches. "
-    f"`{LIKE}` and `{SHA_LIKE}` are `LIKE '%fragment%'` and `LIKE 'prefix%'`. Both have the "
-    "original's tables of the same commits.",
+    (
+        f"`{NEWEST}` searches messages and the first 500 bytes of patches, sorts all that match by "
+        "time and fetches the paths of each hit by a query; ours ranks, and searches whole patches. "
+        f"`{LIKE}` and `{SHA_LIKE}` are `LIKE '%fragment%'` and `LIKE 'prefix%'`. Both have the "
+        "original's tables of the same commits."
+    ),
 ]
 # The goal in milliseconds, and the original's way where it has one.
 QUESTIONS = {
@@ -49,13 +51,11 @@ def run(bench: Bench) -> Claim:
     indexes = [grow(bench, size) for size in sizes]
     variants: dict[str, Callable[[], Sample]] = {}
     for index in indexes:
-        texts, many = _texts(index), bench["questions"]
-        for question, ask in _ours(index).items():
-            asks = partial(asked_about, ask, texts[question], many)
-            variants[f"{question} of {index.size}"] = asks
-        for question, ask in _theirs(index).items():
-            asks = partial(asked_about, ask, texts[question], many)
-            variants[f"their {question} of {index.size}"] = asks
+        for who, asks in (("", _ours(index)), ("their ", _theirs(index))):
+            for question, ask in asks.items():
+                text = _texts(index)[question]
+                variant = partial(asked_about, ask, text, bench["questions"])
+                variants[f"{who}{question} of {index.size}"] = variant
     series = interleave(variants, bench["rounds"], say=bench.say)
     told = {
         f"index of {index.size:,} commits": f"{index.store.path.stat().st_size / 1e6:.1f} MB"
@@ -66,7 +66,7 @@ def run(bench: Bench) -> Claim:
 
 
 def _texts(index: Grown) -> dict[str, Callable[[], str]]:
-    """What is asked, with other words every time."""
+    """What is asked, with other words every time; the same of ours and of the original's way."""
     dice = random.Random(11)
 
     def some() -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import random
-import shutil
+import resource
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave
+from benchmarks.histories import keep_index, repository_of, sync
+from benchmarks.ingest_growth import GIT_LOG, git_log
+from benchmarks.measure import Sample, Series, asked, compare, interleave
+from benchmarks.peers import COMMITMUX, PeerFailed, of_commitmux, programs, sync_with
 from benchmarks.report import Claim, Figure, Goal
 from clew.history.ingest import sync_repo
 from clew.history.lookup import get_commit, get_patch
-from clew.history.repositories import register
 from clew.history.search import search_commits
 from clew.history.store import HistoryStore
 from clew.history.touches import find_touches
@@ -24,25 +25,75 @@ from clew.kit.git import run_git
 
 NAME = "history_index"
 TITLE = "History: first sync, nothing new, size, and questions"
-FULL = {"rounds": 3, "commits": 6000, "questions": 200}
-QUICK = {"rounds": 2, "commits": 600, "questions": 40}
-GIT_LOG = "git log --raw -p -M"
+FULL = {
+    "rounds": 3,
+    "syncs": 3,
+    "real_syncs": 3,
+    "peer_syncs": 2,
+    "commits": 6000,
+    "questions": 200,
+}
+QUICK = {
+    "rounds": 2,
+    "syncs": 2,
+    "real_syncs": 1,
+    "peer_syncs": 1,
+    "commits": 2000,
+    "questions": 40,
+}
 REV_PARSE = "git rev-parse HEAD"
+OURS, PEER = "our commitmux sync", "peer commitmux sync"
 NOTES = [
     "The first sync also reads diffs of merges, which the git command beside it leaves out.",
     "cpu is the processor time of the process and of the git processes it started.",
     "Questions run in this process on a warm index; their baseline is one empty query.",
+    (
+        "A peer commitmux, on PATH or named by --peer, syncs the same repository into an index of its "
+        "own by its own init, add-repo and sync; only sync is timed, as it is of ours beside it."
+    ),
 ]
 
 
 def run(bench: Bench) -> Claim:
     """Measure on the repository that was named, or on a generated one."""
-    repository = bench.workshop.repository or generate(bench.home / "generated", bench["commits"])
-    index = bench.home / "index" / "db.sqlite3"
-    _build(repository, index)
+    real = bench.workshop.repository
+    repository = real or repository_of(bench, bench["commits"])
+    fresh = bench.home / "fresh" / "db.sqlite3"
+    syncs: dict[str, Callable[[], Sample]] = {
+        GIT_LOG: partial(_timed, lambda: git_log(repository)),
+        "first sync": partial(_timed, lambda: sync([repository], fresh)),
+    }
+    bench.say("first sync")
+    series = interleave(syncs, bench["real_syncs" if real else "syncs"])
+    index = keep_index(bench, repository, fresh)
     store = HistoryStore.read(index)
-    series = interleave(_variants(bench, repository, index, store), bench["rounds"], say=bench.say)
-    return Claim(NAME, TITLE, _sizes(repository, index, store), NOTES, {}, _figures(series))
+    series |= interleave(_variants(bench, repository, index, store), bench["rounds"], say=bench.say)
+    claim = Claim(NAME, TITLE, _sizes(repository, index, store), NOTES, {}, _figures(series))
+    _add_peer(bench, repository, claim)
+    return claim
+
+
+def _add_peer(bench: Bench, repository: Path, claim: Claim) -> None:
+    """The same sync by another commitmux, where there is one."""
+    peers = programs(bench)
+    command = of_commitmux(peers.commands)
+    if command is None:
+        why = peers.skipped.get(COMMITMUX, "none is on PATH, and --peer names none")
+        claim.skipped["peer commitmux"] = why
+        return
+    ours = [str(Path(sys.executable).with_name(COMMITMUX)), "serve"]
+    home = bench.home / "peers"
+    variants: dict[str, Callable[[], Sample]] = {
+        OURS: lambda: {"s": sync_with(ours, home / "our-sync", repository)},
+        PEER: lambda: {"s": sync_with(command, home / "peer-sync", repository)},
+    }
+    try:
+        series = interleave(variants, bench["peer_syncs"], say=bench.say)
+    except PeerFailed as error:
+        claim.skipped["peer commitmux"] = str(error)
+        return
+    compared = compare(series[OURS], series[PEER], "s")
+    claim.figures.append(Figure("first sync", OURS, PEER, "s", compared))
 
 
 def _variants(
@@ -61,8 +112,6 @@ def _variants(
         "get_patch": lambda: get_patch(store, name, sha),
     }
     return {
-        GIT_LOG: partial(_timed, lambda: _git(repository, "log", "--raw", "-p", "-M", "HEAD")),
-        "first sync": partial(_timed, lambda: _build(repository, bench.home / "fresh" / "db")),
         REV_PARSE: partial(_timed, lambda: _git(repository, "rev-parse", "HEAD")),
         "sync, nothing new": partial(_nothing_new, index),
         **{title: partial(asked, ask, questions) for title, ask in asks.items()},
@@ -70,16 +119,16 @@ def _variants(
 
 
 def _timed(work: Callable[[], object]) -> Sample:
-    begun, used = time.perf_counter(), sum(os.times()[:4])
+    begun, used = time.perf_counter(), _processor_time()
     work()
     taken = time.perf_counter() - begun
-    return {"ms": taken * 1000, "cpu": (sum(os.times()[:4]) - used) * 1000}
+    return {"ms": taken * 1000, "cpu": (_processor_time() - used) * 1000}
 
 
-def asked(ask: Callable[[], object], times: int) -> Sample:
-    """Ask so many times; the median of many, in milliseconds."""
-    taken = sorted(_timed(ask)["ms"] for _ in range(times))
-    return {"ms": taken[len(taken) // 2]}
+def _processor_time() -> float:
+    """Seconds that this process and the children it has waited for have used."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _nothing_new(index: Path) -> Sample:
@@ -88,13 +137,6 @@ def _nothing_new(index: Path) -> Sample:
     sample = _timed(lambda: sync_repo(store, repo))
     store.close()
     return sample
-
-
-def _build(repository: Path, index: Path) -> None:
-    shutil.rmtree(index.parent, ignore_errors=True)
-    store = HistoryStore.create(index)
-    sync_repo(store, register(store, repository, name="measured"))
-    store.close()
 
 
 def _git(repository: Path, *words: str) -> None:
@@ -138,36 +180,3 @@ def _figures(series: dict[str, Series]) -> list[Figure]:
         against("sync, nothing new", REV_PARSE, Goal(2.0)),
         *(against(title, "empty query", Goal(limit, "ms")) for title, limit in goals.items()),
     ]
-
-
-def generate(root: Path, commits: int) -> Path:
-    """A repository made by `git fast-import`: many small edits of growing files."""
-    root.mkdir(parents=True)
-    run_git("init", "-q", cwd=root)
-    words = ["git", "fast-import", "--quiet"]
-    with subprocess.Popen(words, cwd=root, stdin=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        process.stdin.writelines(_stream(commits))
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, words)
-    run_git("symbolic-ref", "HEAD", "refs/heads/main", cwd=root)
-    return root
-
-
-def _stream(commits: int) -> Iterator[bytes]:
-    rng = random.Random(7)
-    words = [f"word{n}" for n in range(400)]
-    texts: dict[str, list[str]] = {}
-    for number in range(1, commits + 1):
-        path = f"src/module{rng.randrange(80)}/file{rng.randrange(6)}.py"
-        lines = texts.setdefault(path, [])
-        for _ in range(rng.randrange(1, 12)):
-            lines.insert(rng.randrange(len(lines) + 1), " ".join(rng.choices(words, k=7)))
-        del lines[400:]
-        body = ("\n".join(lines) + "\n").encode()
-        message = f"Change {' '.join(rng.choices(words, k=5))} in {path}".encode()
-        stamp = 1_600_000_000 + number * 600
-        yield b"commit refs/heads/main\nmark :%d\n" % number
-        yield b"committer A U Thor <author@example.com> %d +0000\n" % stamp
-        yield b"data %d\n%s\n" % (len(message), message)
-        yield b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(body), body)

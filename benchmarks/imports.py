@@ -15,7 +15,7 @@ from benchmarks.report import Claim, Figure
 NAME = "imports"
 TITLE = "Imports: what each dependency costs"
 FULL = {"rounds": 15}
-QUICK = {"rounds": 3}
+QUICK = {"rounds": 2}
 PYTHON = "python alone"
 SERVER = "clew's server, up to its first answer"
 # What Clew imports of each package, where it imports it.

@@ -21,7 +21,7 @@ from clew.protocol.service import Service
 NAME = "kernel_messages"
 TITLE = "Kernel: time per message, in process"
 FULL = {"rounds": 40, "messages": 2000, "bytes": 8 << 20}
-QUICK = {"rounds": 7, "messages": 500, "bytes": 2 << 20}
+QUICK = {"rounds": 5, "messages": 500, "bytes": 2 << 20}
 
 SIZES = {"64 B": 64, "1 KiB": 1 << 10, "16 KiB": 16 << 10, "256 KiB": 256 << 10, "1 MiB": 1 << 20}
 SMALLEST = next(iter(SIZES))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -106,21 +106,29 @@ def interleave(
 
 
 def timed(work: Callable[[], object]) -> Sample:
-    """Milliseconds that something takes."""
+    """Milliseconds that something takes, and those of them that this process was running."""
+    used = time.process_time()
     begun = time.perf_counter()
     work()
-    return {"ms": (time.perf_counter() - begun) * 1000}
+    taken = time.perf_counter() - begun
+    return {"ms": taken * 1000, "cpu": (time.process_time() - used) * 1000}
 
 
 def asked(ask: Callable[[], object], times: int) -> Sample:
-    """Ask so many times; the median of many, in milliseconds."""
-    return {"ms": percentile([timed(ask)["ms"] for _ in range(times)], 50)}
+    """Ask so many times; the medians of many, in milliseconds."""
+    return median_of(timed(ask) for _ in range(times))
 
 
 def asked_about(ask: Callable[[str], object], text: Callable[[], str], times: int) -> Sample:
     """The same about other texts every time, which are made before."""
     texts = [text() for _ in range(times)]
-    return {"ms": percentile([timed(partial(ask, one))["ms"] for one in texts], 50)}
+    return median_of(timed(partial(ask, one)) for one in texts)
+
+
+def median_of(samples: Iterable[Sample]) -> Sample:
+    """One sample of many: the median of each of their metrics."""
+    taken = list(samples)
+    return {name: percentile([one[name] for one in taken], 50) for name in taken[0]}
 
 
 @contextmanager

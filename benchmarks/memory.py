@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.history_index import generate
-from benchmarks.measure import Comparison, summarize
+from benchmarks.curves import curve_of, one_sample
+from benchmarks.histories import NAME as REPOSITORY
+from benchmarks.histories import index_of, repository_of
 from benchmarks.messages import initialize, request, result_of
 from benchmarks.process import Child
-from benchmarks.report import Claim, Figure, Goal
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
+from benchmarks.report import Claim, Goal
 from clew.history.store import HistoryStore
 
 NAME = "memory"
@@ -21,34 +20,31 @@ TITLE = "Memory of a server as history grows"
 FULL = {"commits": 2000, "steps": 2, "calls": 500}
 QUICK = {"commits": 200, "steps": 2, "calls": 50}
 NOTES = [
-    "A server of the history answers searches, paths, commits and patches, always others; the "  # noqa: ISC004
-    "figure is the most memory it ever had resident. Every size is ten times the one before.",
-    "The memory of a sync is among the figures of history_growth.",
+    (
+        "A server of the history answers searches, paths, commits and patches, always others; the "
+        "figure is the most memory it ever had resident. Every size is ten times the one before."
+    ),
+    "The memory of a sync is among the curves of ingest_growth.",
 ]
 
 
 def run(bench: Bench) -> Claim:
     """A server for each size, asked the same many questions."""
     sizes = [bench["commits"] * 10**step for step in range(bench["steps"])]
-    peaks = [_served(bench, size) for size in sizes]
-    if not all(peaks):
+    peaks = {size: _served(bench, size) for size in sizes}
+    if not all(peaks.values()):
         return Claim(NAME, TITLE, {}, NOTES, {"peak memory": "the system does not tell it"})
-    figures = []
-    for size, peak in zip(sizes[1:], peaks[1:], strict=True):
-        ratio = peak / peaks[0]
-        compared = Comparison(summarize([peak]), summarize([peaks[0]]), summarize([ratio]), ratio)
-        subject, baseline = f"{size:,} commits", f"{sizes[0]:,} commits"
-        figures.append(Figure("peak memory", subject, baseline, "MiB", compared, Goal(1.5)))
-    return Claim(NAME, TITLE, {}, NOTES, {}, figures)
+    ours = {size: one_sample(peak, "MiB") for size, peak in peaks.items()}
+    goals = {size: Goal(1.5) for size in sizes[1:]}
+    curve = curve_of("peak memory of a server", "commits", "MiB", ours, goals=goals)
+    return Claim(NAME, TITLE, {}, NOTES, curves=[curve])
 
 
 def _served(bench: Bench, size: int) -> float:
     """The peak of one server, in MiB; 0 where it is not told."""
+    database = index_of(bench, repository_of(bench, size))
     bench.say(f"serving {size} commits")
-    repository = generate(bench.home / f"memory-{size}", size)
-    database = bench.home / f"memory-{size}.sqlite3"
-    store = HistoryStore.create(database)
-    sync_repo(store, register(store, repository, name="measured"))
+    store = HistoryStore.read(database)
     shas = [row[0] for row in store.connection.execute("SELECT sha FROM commits")]
     store.close()
     command = [str(Path(sys.executable).with_name("commitmux")), "serve", "--db", str(database)]
@@ -56,7 +52,7 @@ def _served(bench: Bench, size: int) -> float:
     server.ask(initialize())
     dice = random.Random(5)
     for number in range(bench["calls"]):
-        sha = {"repo": "measured", "sha": dice.choice(shas)}
+        sha = {"repo": REPOSITORY, "sha": dice.choice(shas)}
         asked = [
             ("commitmux_search", {"query": f"word{dice.randrange(500)}", "limit": 20}),
             ("commitmux_touches", {"path_glob": f"file{dice.randrange(100)}"}),

@@ -36,3 +36,12 @@ def result_of(answer: bytes) -> dict[str, Any]:
         raise ValueError(f"no result: {answer[:500]!r}")
     result: dict[str, Any] = message["result"]
     return result
+
+
+def is_answer(line: bytes, request_id: int) -> bool:
+    """Whether this is the answer to a request, not a notification or a line of a log."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(message, dict) and message.get("id") == request_id and "method" not in message

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import sqlite3
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, compare, interleave
+from benchmarks.histories import with_vectors
+from benchmarks.measure import Sample, compare, interleave, median_of, timed
 from benchmarks.report import Claim, Figure
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
 from clew.history.scope import COUNTED
 from clew.history.search import search_commits
 from clew.history.semantic import search_semantic
 from clew.history.store import HistoryStore
 from clew.kit.errors import Invalid
-from clew.models.embedding import packaged_embedder
 
 NAME = "retrieval"
 TITLE = "Related commits: found by words, by meaning, or by both"
 FULL = {"rounds": 3, "queries": 400}
-QUICK = {"rounds": 2, "queries": 40}
+QUICK = {"rounds": 2, "queries": 12}
 NOTES = [
     "A query is a later commit's subject, alone or with its body, without issues and SHAs.",
     "Wanted are the earlier commits that it names by SHA, or that name the same issue.",
@@ -49,7 +44,11 @@ def run(bench: Bench) -> Claim:
     if bench.workshop.repository is None:
         why = "it needs a real history: --repository DIR"
         return Claim(NAME, TITLE, notes=NOTES, skipped={"retrieval": why})
-    store, sizes = _build(bench.workshop.repository, bench.home / "retrieval" / "db.sqlite3")
+    store, vectors = with_vectors(bench, bench.workshop.repository)
+    sizes = {
+        "vectors": f"{vectors.count}, made in {vectors.seconds:.1f} s ({vectors.model})",
+        "their file": f"{vectors.size / 1e6:.1f} MB",
+    }
     dice = random.Random(11)
     chosen = {
         kind: dice.sample(pairs, min(len(pairs), bench["queries"]))
@@ -62,24 +61,6 @@ def run(bench: Bench) -> Claim:
                 title = f"recall, {kind}, {what} ({len(pairs)} queries)"
                 sizes[title] = _line(_recalls(store, pairs, with_body=with_body))
     return Claim(NAME, TITLE, sizes, NOTES, {}, _times(bench, store, chosen["issue"]))
-
-
-def _build(repository: Path, index: Path) -> tuple[HistoryStore, dict[str, str]]:
-    from clew.history.vectorfile import vectors_path
-    from clew.history.vectors import embed_commits
-
-    shutil.rmtree(index.parent, ignore_errors=True)
-    writer = HistoryStore.create(index)
-    sync_repo(writer, register(writer, repository, name="measured"))
-    writer.close()
-    store = HistoryStore.read(index)
-    begun = time.perf_counter()
-    done = embed_commits(store, packaged_embedder(), store.repos())
-    spent = time.perf_counter() - begun
-    return store, {
-        "vectors": f"{done.total}, made in {spent:.1f} s ({done.model})",
-        "their file": f"{vectors_path(index).stat().st_size / 1e6:.1f} MB",
-    }
 
 
 def related(store: HistoryStore) -> dict[str, list[Pair]]:
@@ -114,12 +95,14 @@ def _message(row: sqlite3.Row) -> str:
     return f"{row['subject']}\n{row['body'] or ''}"
 
 
-def _query(row: sqlite3.Row, *, with_body: bool) -> str:
+def query_of(row: sqlite3.Row, *, with_body: bool) -> str:
+    """What is asked for a later commit: its words, without what names the wanted ones."""
     text = _message(row) if with_body else row["subject"]
     return _SHA.sub(" ", _ISSUE.sub(" ", _NOISE.sub(" ", text)))
 
 
-def _found(store: HistoryStore, method: str, query: str) -> list[str]:
+def found_by(store: HistoryStore, method: str, query: str) -> list[str]:
+    """The SHAs that one way of searching answers, best first."""
     try:
         if method == "search":
             return [hit["sha"] for hit in search_commits(store, query, limit=11)]
@@ -137,7 +120,7 @@ def _recalls(
     for method in METHODS:
         sums = [0.0, 0.0]
         for row, wanted in pairs:
-            found = _found(store, method, _query(row, with_body=with_body))
+            found = found_by(store, method, query_of(row, with_body=with_body))
             others = [sha for sha in found if sha != row["sha"].hex()]
             for place, many in enumerate((5, 10)):
                 sums[place] += len(wanted & set(others[:many])) / len(wanted)
@@ -150,7 +133,7 @@ def _line(recalls: dict[str, tuple[float, float]]) -> str:
 
 
 def _times(bench: Bench, store: HistoryStore, pairs: list[Pair]) -> list[Figure]:
-    queries = [_query(row, with_body=False) for row, _ in pairs[:50]]
+    queries = [query_of(row, with_body=False) for row, _ in pairs[:50]]
     if not queries:
         return []
     variants: dict[str, Callable[[], Sample]] = {
@@ -164,9 +147,4 @@ def _times(bench: Bench, store: HistoryStore, pairs: list[Pair]) -> list[Figure]
 
 
 def _median(store: HistoryStore, method: str, queries: list[str]) -> Sample:
-    taken = []
-    for query in queries:
-        begun = time.perf_counter()
-        _found(store, method, query)
-        taken.append((time.perf_counter() - begun) * 1000)
-    return {"ms": sorted(taken)[len(taken) // 2]}
+    return median_of(timed(partial(found_by, store, method, query)) for query in queries)

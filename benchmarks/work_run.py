@@ -6,13 +6,13 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measure import Sample, Series, compare, interleave
+from benchmarks.places import own_home
 from benchmarks.report import Claim, Figure, Goal
 from clew.specs.config import load_config
 from clew.specs.store import SpecStore
@@ -50,7 +50,7 @@ SPEC = "---\ntype: code\n---\n# Work\n\n## Acceptance Criteria\n\n- [ ] It works
 def run(bench: Bench) -> Claim:
     """Measure both ways in turns, on one repository."""
     root = bench.home / "work-run"
-    with _home(bench.home / "work-home"):
+    with own_home(bench.home / "work-home"):
         project = _project(root, bench["files"])
         numbers = count(1)
         variants = {
@@ -70,19 +70,6 @@ def _figures(series: dict[str, Series]) -> list[Figure]:
         Figure("whole run", RUN, GIT, "ms", whole),
         Figure("answered", RUN, "git worktree add", "ms", answered, Goal(2000.0, of="median")),
     ]
-
-
-@contextmanager
-def _home(directory: Path) -> Iterator[None]:
-    before = os.environ.get("CLEW_HOME")
-    os.environ["CLEW_HOME"] = str(directory)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["CLEW_HOME"]
-        else:
-            os.environ["CLEW_HOME"] = before
 
 
 def _project(root: Path, files: int) -> Path:

@@ -1,7 +1,16 @@
 """The statistics behind every figure."""
 
 import pytest
-from benchmarks.measure import compare, in_turns, interleave, percentile, summarize
+from benchmarks.measure import (
+    asked,
+    asked_about,
+    compare,
+    in_turns,
+    interleave,
+    median_of,
+    percentile,
+    summarize,
+)
 from benchmarks.report import Figure, Goal
 
 
@@ -48,6 +57,19 @@ def test_interleaving_alternates_and_spares_the_costly():
         "a": [0, 1, 2, 3],
         "b": [0, 2],
     }
+
+
+def test_the_median_of_samples_is_taken_for_every_metric():
+    samples = [{"ms": 1.0, "cpu": 9.0}, {"ms": 5.0, "cpu": 1.0}, {"ms": 2.0, "cpu": 2.0}]
+    assert median_of(samples) == {"ms": 2.0, "cpu": 2.0}
+
+
+def test_questions_are_asked_so_many_times():
+    said = []
+    assert set(asked(lambda: said.append("again"), 3)) == {"ms", "cpu"}
+    texts = iter(["one", "two"])
+    assert asked_about(said.append, lambda: next(texts), 2)["ms"] >= 0
+    assert said == ["again", "again", "again", "one", "two"]
 
 
 @pytest.mark.parametrize(

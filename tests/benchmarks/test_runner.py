@@ -32,6 +32,8 @@ def test_a_tiny_run_writes_json_and_markdown(tmp_path, capsys):
     )
     (claim,) = report["claims"]
     assert claim["name"] == "kernel_messages"
+    assert 0 <= claim["seconds"] <= report["seconds"] + 0.1
+    assert f"| kernel_messages | {claim['seconds']} |" in text.read_text()
     for figure in claim["figures"]:
         assert set(figure["ratio"]) == {"n", "median", "minimum", "q1", "q3", "iqr"}
         assert figure["ratio"]["n"] == 2
@@ -62,9 +64,15 @@ def test_an_unknown_claim_is_refused(capsys):
     assert "unknown claim: nope" in capsys.readouterr().err
 
 
+def test_a_peer_without_a_command_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--peer", "somebody"])
+    assert "not a peer's name and command: somebody" in capsys.readouterr().err
+
+
 def test_the_list_names_every_setting(capsys):
     assert main(["--list"]) == 0
-    assert "warm_calls.calls=2000 / 500" in capsys.readouterr().out
+    assert "warm_calls.calls=2000 / 300" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["minimal_loop", "clew_kernel", "clew_catalogue"])

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.work.abandoning import cancel_spec, delete_spec, reset_spec
+from clew.work.identity import processes_of_run
 from clew.work.journal import open_journal
 from clew.work.listing import list_processes
 from clew.work.reconcile import reconcile
@@ -67,6 +69,28 @@ def test_an_agent_that_can_goes_on_with_its_own_session(house, tmp_path, monkeyp
     assert "--resume" not in first
     assert second.endswith("--resume s-42")
     assert house.store.load("001").text("model") == "sonnet"
+
+
+@pytest.mark.parametrize(
+    ("give_up", "status"), [(cancel_spec, "cancelled"), (reset_spec, "pending")]
+)
+def test_the_agent_of_a_spec_that_is_given_up_is_stopped(house, give_up, status):
+    run = at_work(house, "edit half.txt")
+    give_up(house.store, "001", actor="t")
+    after = house.latest("001")
+    assert (after.run_id, after.phase) == (run.run_id, "cancelled")
+    assert not processes_of_run(run.run_id)
+    assert house.status("001") == status
+    assert (Path(after.worktree) / "half.txt").exists()
+    if status == "pending":
+        assert house.work("001").phase == "finished"
+
+
+def test_a_deleted_spec_has_no_agent(house):
+    run = at_work(house)
+    delete_spec(house.store, "001", actor="t")
+    assert not processes_of_run(run.run_id)
+    assert house.latest("001").phase == "cancelled"
 
 
 def test_a_spec_nobody_works_on_cannot_be_paused(house):

@@ -249,7 +249,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_reset",
         "Reset a failed spec to pending status so it can be reworked",
-        handler="clew.specs.edit_tools:reset",
+        handler="clew.work.tools:reset",
         title="Reset a spec",
         effect=SETS,
         output=SPEC_CHANGED,
@@ -257,7 +257,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_resume",
         "(deprecated, use chant_reset) Reset a failed spec to pending",
-        handler="clew.specs.edit_tools:reset",
+        handler="clew.work.tools:reset",
         title="Reset a spec (old name)",
         effect=SETS,
         output=SPEC_CHANGED,
@@ -265,7 +265,7 @@ SPECS_TOOLS = (
     _by_id(
         "chant_cancel",
         "Cancel a spec (sets status to cancelled)",
-        handler="clew.specs.edit_tools:cancel",
+        handler="clew.work.tools:cancel",
         title="Cancel a spec",
         effect=ENDS,
         output=SPEC_CHANGED,

@@ -200,10 +200,10 @@ _AFTER = {
 @click.argument("spec_id", metavar="ID")
 @on_project
 def reset(spec_id: str, project: str | None) -> Outcome:
-    """Put a failed or stuck spec back to pending; its branch stays."""
-    from clew.specs.endings import reset as put_back
+    """Put a failed or stuck spec back to pending; its agent is stopped, its branch stays."""
+    from clew.work.abandoning import reset_spec
 
-    spec = put_back(opened(project), spec_id, actor=who())
+    spec = reset_spec(opened(project), spec_id, actor=who())
     return _message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
 
 
@@ -213,8 +213,8 @@ def reset(spec_id: str, project: str | None) -> Outcome:
 @click.option("--yes", is_flag=True, help="Also if other specs wait for it.")
 @on_project
 def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Outcome:
-    """Cancel a spec; it is kept, but out of lists and work."""
-    from clew.specs.endings import cancel as stop
+    """Cancel a spec and stop its agent; it is kept, but out of lists and work."""
+    from clew.work.abandoning import cancel_spec, delete_spec
 
     store = opened(project)
     full = store.load(spec_id).id
@@ -225,9 +225,9 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
             "Cancel it all the same with --yes; they then count it as done.",
         )
     if delete:
-        store.delete(full, actor=who())
+        delete_spec(store, full, actor=who())
         return _message({"id": full, "deleted": True}, f"Deleted spec: {full}")
-    stop(store, full, actor=who())
+    cancel_spec(store, full, actor=who())
     return _message({"id": full, "deleted": False}, f"Cancelled spec: {full}")
 
 

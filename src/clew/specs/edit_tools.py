@@ -95,24 +95,6 @@ def finalize(arguments: dict[str, Any], call: Call) -> Answer:
     return Answer(text, data={**done, "message": text})
 
 
-def reset(arguments: dict[str, Any], call: Call) -> Answer:
-    """Put a spec back to pending."""
-    from clew.specs.endings import reset as put_back
-
-    spec = put_back(store_of(call), arguments["id"], actor=_ACTOR)
-    text = f"Reset spec '{spec.id}' to pending"
-    return Answer(text, data={"id": spec.id, "message": text})
-
-
-def cancel(arguments: dict[str, Any], call: Call) -> Answer:
-    """Cancel a spec."""
-    from clew.specs.endings import cancel as stop
-
-    spec = stop(store_of(call), arguments["id"], actor=_ACTOR)
-    text = f"Cancelled spec: {spec.id}"
-    return Answer(text, data={"id": spec.id, "message": text})
-
-
 def archive(arguments: dict[str, Any], call: Call) -> Answer:
     """Move a spec to the archive."""
     from clew.specs.endings import archive as put_away

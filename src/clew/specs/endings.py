@@ -139,17 +139,22 @@ def reset(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
     spec = store.load(spec_id)
 
     def edit(current: Spec) -> Changes:
-        if current.status not in _RESETTABLE:
-            raise Conflict(
-                f"Failed to reset spec: Spec '{current.id}' is not in failed or in_progress state "
-                f"(current: {current.status}). Only failed or in_progress specs can be reset."
-            )
+        check_resettable(current)
         check_move(current.status, "pending")
         return Changes(move_fields(current, "pending"))
 
     changed = store.change(spec.id, edit, actor=actor)
     after_move(store, changed, actor=actor)
     return changed
+
+
+def check_resettable(spec: Spec) -> None:
+    """Refuse a spec that has nothing to be put back from."""
+    if spec.status not in _RESETTABLE:
+        raise Conflict(
+            f"Failed to reset spec: Spec '{spec.id}' is not in failed or in_progress state "
+            f"(current: {spec.status}). Only failed or in_progress specs can be reset."
+        )
 
 
 def cancel(store: SpecStore, spec_id: str, *, actor: str) -> Spec:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from clew.kit.call import Call
     from clew.specs.store import SpecStore
 
+_ACTOR = "mcp"
+
 
 def _opened(call: Call) -> tuple[Places, SpecStore]:
     store = open_store(settings=call.settings)
@@ -50,6 +52,24 @@ def pause(arguments: dict[str, Any], call: Call) -> Answer:
     run = stop(*_opened(call), arguments["id"])
     text = f"Successfully paused work for spec '{run.spec_id}'"
     return Answer(text, data={"id": run.spec_id, "message": text})
+
+
+def reset(arguments: dict[str, Any], call: Call) -> Answer:
+    """Put a spec back to pending; its agent is stopped."""
+    from clew.work.abandoning import reset_spec
+
+    spec = reset_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
+    text = f"Reset spec '{spec.id}' to pending"
+    return Answer(text, data={"id": spec.id, "message": text})
+
+
+def cancel(arguments: dict[str, Any], call: Call) -> Answer:
+    """Cancel a spec; its agent is stopped."""
+    from clew.work.abandoning import cancel_spec
+
+    spec = cancel_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
+    text = f"Cancelled spec: {spec.id}"
+    return Answer(text, data={"id": spec.id, "message": text})
 
 
 def takeover(arguments: dict[str, Any], call: Call) -> Answer:

@@ -133,9 +133,9 @@ def _complete(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _cancel(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.specs.endings import cancel
+    from clew.work.abandoning import cancel_spec
 
-    cancel(site.specs(), spec.id, actor=ACTOR)
+    cancel_spec(site.specs(), spec.id, actor=ACTOR)
     return "Cancelled"
 
 
