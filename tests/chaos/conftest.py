@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import random
+import time
+from collections import defaultdict
+from contextlib import suppress
 
+import psutil
 import pytest
 
-from tests.support.proof import counted, leave_to_full
+from tests.chaos.matrix import lines
+from tests.support.faults import mounts_below, processes_in
+from tests.support.proof import counted, leave_to_full, recorded
 
 
 class Faults:
@@ -28,6 +34,22 @@ def faults(record_property):
     record_property("faults", found.count)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left(private_home, tmp_path):
+    """No case leaves a process or a mounted disk to the others, whether it passes or fails."""
+    yield
+    deadline = time.monotonic() + 10
+    while (left := processes_in(private_home)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    told = []
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            told.append(process.cmdline())
+            process.kill()
+    assert told == []
+    assert mounts_below(tmp_path) == []
+
+
 @pytest.fixture
 def dice(request):
     """The same for the same case, whenever it runs."""
@@ -45,11 +67,27 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """How many faults each part survived."""
+    """How many faults each part survived, and how the pairs of part and fault fared."""
     found = counted(terminalreporter, "faults")
     if not found:
         return
     terminalreporter.section("faults survived")
     for name, count in sorted(found.items()):
         terminalreporter.write_line(f"{count:6}  {name}")
-    terminalreporter.write_line(f"{sum(found.values()):6}  in all")
+    cases = len(recorded(terminalreporter))
+    terminalreporter.write_line(f"{sum(found.values()):6}  in all, in {cases} cases")
+    terminalreporter.section("cases of each fault")
+    for line in lines(_outcomes(terminalreporter)):
+        terminalreporter.write_line(line)
+
+
+def _outcomes(reporter):
+    """Parameters and outcome of the cases that ran, by module and test."""
+    found = defaultdict(list)
+    for outcome in ("passed", "failed", "skipped", "error"):
+        for report in reporter.stats.get(outcome, ()):
+            path, _, case = report.nodeid.partition("::")
+            name, _, parameters = case.partition("[")
+            place = path.rpartition("/")[2].removesuffix(".py"), name
+            found[place].append((parameters, "failed" if outcome == "error" else outcome))
+    return found

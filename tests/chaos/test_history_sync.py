@@ -13,7 +13,7 @@ import pytest
 from clew.history.repositories import register
 from clew.history.store import HistoryStore
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
-from tests.support.client import BIN, Client
+from tests.support.client import BIN, StdioServer
 from tests.support.faults import (
     EIO,
     ENOSPC,
@@ -195,13 +195,13 @@ def test_a_server_that_may_only_read_sees_what_others_sync(tmp_path, faults):
     made = generate(tmp_path / "r", 5)
     shared = tmp_path / "shared"
     path = registered(shared / "db", made)
-    words = unprivileged(commitmux(path, "serve"))
+    words = [str(word) for word in unprivileged(commitmux(path, "serve"))]
+    server = None
     for number in range(3):
         made.commit(f"fresh{number}", {f"{number}.txt": "new"})
         assert run(commitmux(path, "sync")).returncode == 0
         shared.chmod(0o555)
-        if not number:
-            server = Client(words)
+        server = server or StdioServer(words)
         call = {"name": "commitmux_search", "arguments": {"query": f"fresh{number}"}}
         assert f"fresh{number}" in server.result("tools/call", call)["content"][0]["text"]
         shared.chmod(0o755)

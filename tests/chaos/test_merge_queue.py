@@ -161,6 +161,19 @@ def test_a_stopped_merger_is_waited_for_and_a_killed_one_is_not(tmp_path, faults
 
 
 @pytest.mark.thorough
+def test_what_a_killed_write_of_a_spec_left_is_never_merged(tmp_path, faults):
+    shop = ready_to_merge(tmp_path / "shop")
+    (shop.root / ".git" / "info" / "exclude").write_text("")
+    (shop.root / ".chant" / "specs" / ".001.md.0123abcd").write_text("---\nstatus: pending\n")
+    shop.merge("001")
+    files = shop.repo.text("ls-tree", "-r", "--name-only", "main")
+    assert "new.txt" in files
+    assert ".001.md" not in files
+    assert (shop.root / ".chant" / "specs" / ".001.md.0123abcd").exists()
+    faults.survived()
+
+
+@pytest.mark.thorough
 def test_two_machines_merge_into_one_checkout(tmp_path, faults):
     shop = ready_to_merge(tmp_path / "shop")
     shop.finished("002", {"two.txt": "2\n"})

@@ -47,7 +47,7 @@ places = Places(Path(root))
 request = RunRequest("001", "Do it.", agent=AgentChoice("command", command=tuple(command)),
                      limits=Limits(stop_grace_seconds=2), worktree=WorktreeSettings())
 try:
-    run = start_run(places, request, seconds=20).run
+    run = start_run(places, request, seconds=20)
     while not sys.stdin.closed:
         with open_journal(places) as journal:
             run = journal.get(run.run_id)
@@ -98,7 +98,7 @@ def assert_can_go_on(project, before=None):
     if before is not None:
         assert processes_of_run(before.run_id) == []
         request = continuation(request, before)
-    after = project.ended(start_run(project.places, request, seconds=20).run)
+    after = project.ended(start_run(project.places, request, seconds=20))
     assert after.phase == "finished", (after.phase, after.failure)
     assert (Path(after.worktree) / "after.txt").exists()
     return after

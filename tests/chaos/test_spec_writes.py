@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 
@@ -35,6 +36,7 @@ from tests.support.proof import FULL, amount
 
 BODY = "# Title\n\n" + "some text\n" * 2000
 YEAR = 365 * 24 * 3600
+READING = (("list",), ("ready",), ("show", "a"), ("status",), ("search", "title"))
 # Changes a spec; stops itself, lock in hand, before the file is written.
 STOPPED = """
 import os, signal, sys
@@ -98,6 +100,11 @@ def assert_whole(project, before, extra=0):
         assert listed(project.root) == {head.id for head in store.heads()}
 
 
+def leftovers(project):
+    """What lies among the specs and is none."""
+    return {path.name for path in project.store.places.specs.rglob(".*")}
+
+
 COMMANDS = {
     "update": ("update", "a", "--output", "more words", "--label", "seen"),
     "add": ("add", "new thing"),
@@ -115,13 +122,53 @@ def test_a_fault_at_any_step_of_a_write(project, dice, faults, tmp_path, name, f
     steps = steps_of(command, tmp_path)
     for step in chosen(dice, steps, amount(1, 5)):
         before = len(SpecStore(project.root).heads())
+        left = leftovers(project)
         done = run_with(fault, step, command)
+        new = leftovers(project) - left
         if fault != KILL:
             assert_civil(done)
+        assert len(new) <= (fault == KILL and name != "add"), new
         assert_whole(project, before, extra=1)
         again = run(command)
         assert again.returncode == 0 or "in_progress" in again.stderr + again.stdout, again.stderr
         faults.survived()
+
+
+@pytest.mark.thorough
+def test_a_killed_write_of_a_new_spec_leaves_nothing(project, faults, tmp_path):
+    need_strace()
+    command = chant(project.root, *COMMANDS["add"])
+    for step in steps_of(command, tmp_path, calls=("fsync", "linkat", "rename", "unlink")):
+        run_with(KILL, step, command)
+        assert leftovers(project) == set()
+        faults.survived()
+    assert_whole(project, 4, extra=100)
+
+
+@pytest.mark.thorough
+def test_what_a_killed_write_leaves_hinders_nobody(project, faults, tmp_path):
+    """One file at most, where it had a name already but not its place: seen by nobody."""
+    need_strace()
+    command = chant(project.root, *COMMANDS["update"])
+    steps = steps_of(command, tmp_path, calls=("linkat", "rename"))
+    specs = SpecStore(project.root).heads()
+    for step in steps:
+        left = leftovers(project)
+        run_with(KILL, step, command)
+        assert len(leftovers(project) - left) <= 1
+        faults.survived()
+    left = leftovers(project)
+    assert left, "no step was the one before the file takes its place"
+    for file in left:
+        assert re.fullmatch(r"\..+\.md\.[0-9a-f]{8}", file)
+        os.utime(project.store.places.specs / file, (0, 0))
+    assert_whole(project, len(specs), extra=len(steps))
+    assert_civil(run(command))
+    assert leftovers(project) == left
+    done = run([BIN / "clew", "doctor", "--fix", "--project", project.root])
+    assert f"Removed {len(left)} files of writes that were cut off" in done.stdout + done.stderr
+    assert leftovers(project) == set()
+    assert_whole(project, len(specs), extra=len(steps) + 1)
 
 
 @pytest.mark.thorough
@@ -143,7 +190,7 @@ def test_a_full_disk_refuses_and_loses_nothing(tmp_path, faults):
     with small_disk(tmp_path / "disk", 4) as disk:
         project = filled(disk.path / "project")
         for free in amount((4096,), (0, 4096, 16384)):
-            for words in list(COMMANDS.values())[: amount(2, 3)]:
+            for words in list(COMMANDS.values())[: amount(1, 3)]:
                 before = len(SpecStore(project.root).heads())
                 disk.leave(free)
                 done = run(chant(project.root, *words))
@@ -173,11 +220,11 @@ def test_a_read_only_disk_is_still_read(tmp_path, faults):
     with small_disk(tmp_path / "disk") as disk:
         project = filled(disk.path / "project")
         with disk.read_only():
-            for words in (("list",), ("ready",), ("show", "a"), ("status",), ("search", "title")):
+            for words in READING[: amount(1, 5)]:
                 done = run(chant(project.root, *words))
                 assert done.returncode == 0, (words, done.stderr)
                 faults.survived()
-            for words in COMMANDS.values():
+            for words in list(COMMANDS.values())[: amount(1, 3)]:
                 done = run(chant(project.root, *words))
                 assert_civil(done)
                 assert done.returncode == 1
@@ -235,7 +282,7 @@ def test_the_clock_jumps(project, faults, years):
         faults.survived()
     assert_whole(project, 6)
     path = project.store.places.specs / "a.md"
-    for moment in (0, 4_000_000_000):
+    for moment in amount((0,), (0, 4_000_000_000)):
         os.utime(path, (moment, moment))
         SpecStore(project.root).heads()
         project.store.change("a", lambda _, m=moment: Changes({"model": str(m)}), actor="t")

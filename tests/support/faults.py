@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -196,7 +197,9 @@ class Disk:
         """Refuse to open anything for a change for a while; what is open already may go on."""
         _mount("--bind", self.path, self.path)
         try:
-            _mount("-o", "remount,bind,ro", self.path)
+            # Refused while somebody writes to a file that was opened since.
+            words = ("-o", "remount,bind,ro", self.path)
+            eventually(lambda: _mount(*words, check=False).returncode == 0)
             yield
         finally:
             _unmount(self.path)
@@ -242,6 +245,23 @@ def turn(file, seconds):
     fresh.write_text(str(seconds), encoding="ascii")
     fresh.replace(file)
     return file
+
+
+def processes_in(home):
+    """Everything that lives and has this home: what a test started, and what that started."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            is_dead = process.status() == psutil.STATUS_ZOMBIE
+            if not is_dead and process.environ().get("HOME") == str(home):
+                found.append(process)
+    return found
+
+
+def mounts_below(path):
+    """Where something is still mounted."""
+    lines = Path("/proc/mounts").read_text().splitlines() if Path("/proc/mounts").exists() else []
+    return [place for place in (line.split()[1] for line in lines) if place.startswith(f"{path}/")]
 
 
 def eventually(condition, seconds=30):

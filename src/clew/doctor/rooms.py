@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from clew.doctor.model import Check, Subject, shell_path, show_path
@@ -9,6 +10,7 @@ from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.project import find_project
 
 _MOST_SHOWN = 3
+_A_DAY = 24 * 3600
 
 
 def specs(subject: Subject) -> list[Check]:
@@ -31,7 +33,27 @@ def specs(subject: Subject) -> list[Check]:
     if cycles:
         checks.append(Check("dependencies", "warn", f"Specs wait in a circle: {cycles[0]}",
                             detail="\n".join(cycles[:_MOST_SHOWN]), fix="chant dag"))  # fmt: skip
+    if left := _left_behind(root):
+        checks.append(Check("leftovers", "warn", f"{len(left)} files of writes that were cut off",
+                            detail="\n".join(map(show_path, left[:_MOST_SHOWN])), fix="clew doctor --fix",
+                            repair="clew.doctor.rooms:remove_leftovers"))  # fmt: skip
     return checks
+
+
+def remove_leftovers(subject: Subject) -> str:
+    """Remove what writes of specs left that were cut off."""
+    root = _project(subject)
+    left = _left_behind(root) if root else []
+    for path in left:
+        path.unlink(missing_ok=True)
+    return f"Removed {len(left)} files of writes that were cut off"
+
+
+def _left_behind(root: Path) -> list[Path]:
+    """Files that were to become specs; somebody may still be at those that are not a day old."""
+    found = (root / ".chant" / "specs").rglob(".*.md.????????")
+    limit = time.time() - _A_DAY
+    return [path for path in found if path.is_file() and path.lstat().st_mtime < limit]
 
 
 def history(subject: Subject) -> list[Check]:

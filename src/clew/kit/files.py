@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+_MOST_NAMES = 100
 _NAMELESS = getattr(os, "O_TMPFILE", 0) if Path("/proc/self/fd").is_dir() else 0
 
 
@@ -22,23 +27,52 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-    try:
+    with _told_of(target):
         _replace(target, payload, mode)
+    _sync_directory(target.parent)
+
+
+def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Make a file that was not there, whole or not at all; refused by `FileExistsError`."""
+    with _told_of(path):
+        descriptor, temporary = _temporary(path)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                _fill(stream, data, 0o666 & ~_umask() if mode is None else mode)
+                if temporary is None:
+                    _link(descriptor, path)
+                else:
+                    os.link(temporary, path)
+        finally:
+            if temporary is not None:
+                temporary.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+@contextmanager
+def _told_of(target: Path) -> Iterator[None]:
+    """Errors name the file that was meant; a temporary name would tell nobody anything."""
+    try:
+        yield
     except OSError as error:
         if error.errno:
-            error.filename = str(target)  # a temporary name would tell nobody anything
+            error.filename = str(target)
+            del error.filename2
         raise
-    _sync_directory(target.parent)
+
+
+def _fill(stream: BinaryIO, payload: bytes, mode: int) -> None:
+    stream.write(payload)
+    stream.flush()
+    os.fchmod(stream.fileno(), mode)
+    os.fsync(stream.fileno())
 
 
 def _replace(target: Path, payload: bytes, mode: int) -> None:
     descriptor, temporary = _temporary(target)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(payload)
-            stream.flush()
-            os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
+            _fill(stream, payload, mode)
             if temporary is None:
                 temporary = _named(descriptor, target)
         temporary.replace(target)
@@ -54,19 +88,25 @@ def _temporary(target: Path) -> tuple[int, Path | None]:
     if _NAMELESS:
         with suppress(OSError):  # not every file system has them
             return os.open(target.parent, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600), None
+    import tempfile
+
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     return descriptor, Path(name)
 
 
 def _named(descriptor: int, target: Path) -> Path:
     """Give a file without a name one beside the target."""
-    for _ in range(tempfile.TMP_MAX):
+    for _ in range(_MOST_NAMES):
         name = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
         with suppress(FileExistsError):
-            # A directory, though the path needs none, because only then the link is followed.
-            os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor)
+            _link(descriptor, name)
             return name
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+
+
+def _link(descriptor: int, name: Path) -> None:
+    # A directory, though the path needs none, because only then the link is followed.
+    os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor)
 
 
 def private_directory(path: Path) -> Path:

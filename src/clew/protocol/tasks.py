@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import threading
 import time
-from datetime import UTC, datetime
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from clew.kit.call import Call, InputRequired
 from clew.kit.errors import Cancelled, ClewError
+from clew.kit.refusals import refusal
+from clew.kit.times import utc_now
 from clew.protocol.errors import RpcError
 from clew.protocol.taskstore import FINAL, TTL_SECONDS
 from clew.protocol.versions import INTERNAL_ERROR
 from clew.protocol.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _POLL_MS = 500
 _PROGRESS_EVERY_SECONDS = 0.2
 _LOOK_EVERY_SECONDS = 0.5
+_DISK_TROUBLE = (OSError, sqlite3.Error)
 
 
 class TaskCall(Call):
@@ -56,6 +60,7 @@ class TaskDesk:
         self._kernel = kernel
         self._store = store
         self._running: dict[str, TaskCall] = {}
+        self._unsaved: dict[str, JsonObject] = {}  # what the disk has refused so far
         self._lock = threading.Lock()
         self._workers = Workers(threads=8, waiting=256)
         self._watching = False
@@ -77,26 +82,29 @@ class TaskDesk:
             "answers": exchange.call.answers,
             "capabilities": exchange.request.capabilities,
         }
-        self._store.create(state, work, exchange.connection.principal)
+        with _told_in_words():
+            self._store.create(state, work, exchange.connection.principal)
         exchange.reply(state, result_type="task")
         self._start(state, work)
 
     def exists(self, task_id: str) -> bool:
         """Whether there is such a task."""
         try:
-            self._store.read(task_id)
+            self._read(task_id)
         except RpcError:
             return False
         return True
 
     def state(self, task_id: str) -> JsonObject:
         """The task as `tasks/get` shows it."""
-        return self._store.read(task_id)[0]
+        state = self._read(task_id)[0]
+        return state if state["status"] in FINAL else self._unsaved.get(task_id, state)
 
     def update(self, task_id: str, answers: JsonObject) -> None:
         """Take answers to what the task asked; go on when none is missing."""
-        self._store.read(task_id)
-        taken = self._store.answer(task_id, answers)
+        self._read(task_id)
+        with _told_in_words():
+            taken = self._store.answer(task_id, answers)
         if taken is not None:
             state, work = taken
             self._save(state)
@@ -105,12 +113,16 @@ class TaskDesk:
 
     def cancel(self, task_id: str) -> None:
         """Stop the task where it can be stopped."""
-        state, _ = self._store.read(task_id)
+        state, _ = self._read(task_id)
         call = self._running.get(task_id)
         if call is not None:
             call.cancel()
         if state["status"] not in FINAL:
             self._save(_without(state, "inputRequests") | {"status": "cancelled"})
+
+    def _read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
+        with _told_in_words():
+            return self._store.read(task_id)
 
     def _start(self, state: JsonObject, work: JsonObject) -> None:
         call = TaskCall(
@@ -126,20 +138,23 @@ class TaskDesk:
         if not self._workers.submit(lambda: self._run(state, work, call)):
             self._fail(state, RpcError(INTERNAL_ERROR, "Server is busy: too many tasks"))
         if must_watch:
-            threading.Thread(target=self._watch_cancelled, daemon=True).start()
+            threading.Thread(target=self._look_after, daemon=True).start()
 
-    def _watch_cancelled(self) -> None:
-        """Stop tasks that another server was asked to cancel."""
+    def _look_after(self) -> None:
+        """Stop what another server was asked to cancel; store what the disk refused before."""
         while True:
             time.sleep(_LOOK_EVERY_SECONDS)
             with self._lock:
-                running = dict(self._running)
-                if not running:
+                running, unsaved = dict(self._running), list(self._unsaved.values())
+                if not running and not unsaved:
                     self._watching = False
                     return
+            for state in unsaved:
+                self._save(state)
             for task_id, call in running.items():
-                if not call.cancelled and self.state(task_id)["status"] == "cancelled":
-                    call.cancel()
+                with suppress(ClewError):  # trouble with the disk, which may pass
+                    if not call.cancelled and self.state(task_id)["status"] == "cancelled":
+                        call.cancel()
 
     def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:
         from clew.protocol.asking import check_capabilities
@@ -180,9 +195,32 @@ class TaskDesk:
         self._save({**state, "status": "failed", "error": error.wire()})
 
     def _save(self, state: JsonObject, work: JsonObject | None = None) -> None:
-        state = {**state, "lastUpdatedAt": _now()}
-        if self._store.write(state, work):
+        state, task_id = {**state, "lastUpdatedAt": _now()}, state["taskId"]
+        is_news = state["status"] != "working"  # else there will be more to tell soon
+        try:
+            is_stored = self._store.write(state, work)
+        except _DISK_TROUBLE:
+            if is_news:
+                with self._lock:
+                    self._unsaved.setdefault(task_id, state)
+            return
+        if is_news:
+            with self._lock:
+                self._unsaved.pop(task_id, None)
+        if is_stored:
             self._kernel.subscriptions.announce_task(state)
+
+
+@contextmanager
+def _told_in_words() -> Iterator[None]:
+    """What a disk refuses is no mistake of ours, and is told."""
+    try:
+        yield
+    except _DISK_TROUBLE as error:
+        told = refusal(error)
+        if told is None:
+            raise
+        raise told from error
 
 
 def _without(state: JsonObject, key: str) -> JsonObject:
@@ -190,4 +228,4 @@ def _without(state: JsonObject, key: str) -> JsonObject:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return utc_now(milliseconds=True)

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clew.kit.errors import Invalid
+from clew.kit.shown import shown_text
 from clew.specs.ids import date_of
 
 CHANT = ".chant"
 SPECS = ".chant/specs"
 ARCHIVE = ".chant/archive"
 _UNDATED = "undated"
+_WRITTEN = ("specs", "archive", ".store", "logs", "processes", ".store/locks", ".store/runs")
+
+
+def refuse_links_out(project: Path) -> None:
+    """Refuse a project in which a directory that is written into is a link to somewhere else.
+
+    A clone can bring such links; what is written through them would be outside of the project.
+    """
+    chant = project / CHANT
+    for place in (chant, *(chant / name for name in _WRITTEN)):
+        if place.is_symlink() and not place.resolve().is_relative_to(project.resolve()):
+            raise Invalid(
+                f"{shown_text(str(place))} is a link that leads out of the project",
+                "Put a directory in its place.",
+            )
 
 
 class Places:

@@ -13,7 +13,13 @@ from clew.kit.git import GitError, guard, run_git
 from clew.kit.locks import HeldLock, is_locked, try_lock
 from clew.specs.places import Places as SpecPlaces
 from clew.work.detached import not_started, start_detached
-from clew.work.identity import ProcessIdentity, own_identity, send_signal, wait_until_gone
+from clew.work.identity import (
+    ProcessIdentity,
+    is_alive,
+    own_identity,
+    send_signal,
+    wait_until_gone,
+)
 from clew.work.journal import read_journal
 from clew.work.model import second_text
 from clew.work.views import (
@@ -41,11 +47,16 @@ _LOOK_SECONDS = 0.05
 
 
 def watch_lock(places: Places) -> HeldLock:
-    """The right to be the watch of this project."""
+    """The right to be the watch of this project.
+
+    A killed watch may have been about to start a program, which then has the lock for a moment.
+    """
     SpecPlaces(places.root).make_store()
-    lock = try_lock(places.store / _LOCK)
-    if lock is None:
-        raise Conflict(ALREADY_RUNNING)
+    deadline = time.monotonic() + _PID_SECONDS
+    while (lock := try_lock(places.store / _LOCK)) is None:
+        if is_alive(_watcher(places)) or time.monotonic() > deadline:
+            raise Conflict(ALREADY_RUNNING)
+        time.sleep(_LOOK_SECONDS)
     return lock
 
 
@@ -87,6 +98,7 @@ def stop_watch(places: Places, seconds: float = 0) -> int:
     while is_watched(places):
         process = _watcher(places)
         if process is not None and send_signal(process, signal.SIGTERM):
+            send_signal(process, signal.SIGCONT)  # one that is stopped would not hear it
             if seconds:
                 wait_until_gone(process, seconds)
             return process.pid
