@@ -13,7 +13,7 @@ _TOKENS = [
     b"---\n", b"\n", b"\r\n", b"\r", b"\0", b"\t", b" ", b":", b"- ", b"[", b"]", b"{", b"}", b'"',
     b"'", b"\\", b"`", b"```\n", b"#", b"&a", b"*a", b"!!python/object:x", b"<<: *a", b"|\n", b">\n",
     b"- [ ] ", b"{uv-", b"{{", b"}}", b"@@ -1 +1 @@\n", b"diff --git a/x b/x\n", b"+", b"-", b"\\u",
-    b"\\ud800", b"1e999", b"NaN", b"-0", b"9" * 400, b"null", b"true", b"[" * 300, b'{"a":' * 300,
+    b"\\ud800", b"1e999", b"NaN", b"-0", b"9" * 400, b"9" * 5000, b"null", b"true", b"[" * 300, b'{"a":' * 300,
     b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", "\u2028".encode(), "\u0130".encode(),
     b"OR", b"NOT", b"NEAR(", b"*", b"^", b"(", b")", b"is:", b"..", b">", b"2026-13-45", b"../",
 ]  # fmt: skip

@@ -4,43 +4,52 @@ from __future__ import annotations
 
 import functools
 import json
-import re
-import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
-import zstandard
-
+from clew.catalog.faces import FACES
 from clew.commands import frontmatter as command_frontmatter
 from clew.commands.render import fill, render, render_compatibly
 from clew.history.dates import moment
-from clew.history.difftext import file_diffs
-from clew.history.gitstream import _commit
-from clew.history.ingest import index_commit
 from clew.history.lookup import get_patch
 from clew.history.query import parse_query as parse_history_query
 from clew.history.search import search_commits
 from clew.history.store import HistoryStore
-from clew.hosts import jsonc
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
+from clew.protocol.connection import Connection
+from clew.serving import build_kernel
 from clew.specs.criteria import append_output, parse_criteria, set_criterion
 from clew.specs.frontmatter import FrontmatterError, edit_document, read_document
 from clew.specs.mergedriver import merge_specs
 from clew.specs.query import parse_query as parse_spec_query
 from clew.specs.reading import Identity, Unreadable, make_spec
-from clew.work.streams import _READERS, StreamReader
+from clew.specs.search import find_specs
 from tests.fuzz.corpus import as_text
+from tests.fuzz.document_targets import (
+    edit_jsonc,
+    edit_toml,
+    place,
+    read_cache,
+    read_command_line,
+    read_markdown,
+    read_settings,
+    read_split_answer,
+    told,
+)
+from tests.fuzz.git_targets import (
+    hide_secrets,
+    read_blame,
+    read_git,
+    read_git_log,
+    read_patch,
+    read_stream,
+)
 from tests.history.index import new_index
 from tests.specs.making import Project
 from tests.support.repos import Repository
 
-_KEY = re.compile(r"\bAKIA[A-Z0-9]{16}\b", re.ASCII)
 _SOMETIME = Identity(0, 0, 0, 0, settled=False)
-
-
-def told(reason):
-    """What is refused is refused in words."""
-    assert reason
 
 
 def read_json(data):
@@ -54,12 +63,28 @@ def read_json(data):
     assert json.loads(data) == value
 
 
-def read_host_file(data):
-    """JSON with comments: a tree, or an error that names a line."""
-    try:
-        jsonc.parse(as_text(data))
-    except jsonc.JsoncError as error:
-        told(str(error))
+@functools.cache
+def _kernel():
+    """The kernel of a server that only tells; every thread's work is done at once."""
+    kernel = build_kernel(FACES["clew"], {"read_only": "", "tools": "clew_guide"})
+    kernel._side_workers = SimpleNamespace(submit=_at_once)
+    return kernel
+
+
+def _at_once(job):
+    job()
+    return True
+
+
+def serve_message(data):
+    """Any message gets answers of the protocol, or none; no answer tells of a bug."""
+    sent = []
+    _kernel().receive(data, Connection(sent.append), sent.append, run=_at_once)
+    for answer in sent:
+        text = jsontext.dumps(answer)
+        assert "Internal error" not in text
+        for one in answer if isinstance(answer, list) else [answer]:
+            assert one["jsonrpc"] == "2.0"
 
 
 def read_spec(data):
@@ -113,7 +138,8 @@ def render_template(data):
 @functools.cache
 def _index():
     """A small index that queries are run against."""
-    home = Path(tempfile.mkdtemp(prefix="clew-fuzz-"))
+    home = Path(place().name) / "history"
+    home.mkdir()
     repository = Repository(home / "r")
     repository.git("config", "user.name", "Ada")
     repository.git("config", "user.email", "ada@example.com")
@@ -138,7 +164,7 @@ def search_history(data):
 
 @functools.cache
 def _specs():
-    made = Project(Path(tempfile.mkdtemp(prefix="clew-fuzz-")))
+    made = Project(Path(place().name) / "specs")
     for number in range(6):
         made.spec(f"2026-01-01-00{number}-abc", "labels: [web]", f"# Title {number}\n")
     return made.store
@@ -151,32 +177,9 @@ def search_specs(data):
     except ClewError as error:
         told(error.message)
         return
+    find_specs(_specs(), as_text(data))
     snapshot = _specs().snapshot()
     assert set(query.fitting(snapshot.active, snapshot.graph())) <= set(snapshot.active)
-
-
-def read_git(data):
-    """A commit and a patch with any text in them: both can be indexed and shown."""
-    fields = [b"a" * 40, b"b" * 40, b"", data[:50], data[50:90], data[90:120], b"", b"", b"x", data]
-    meta = _commit([field.replace(b"\0", b"") for field in fields])
-    head, _, patch = data.partition(b"\n\n")
-    lines = [line for line in head.split(b"\n") if line.count(b"\t") and line.count(b" ") >= 4]
-    raw = [b":100644 100644 1111111 2222222 M\t" + line.split(b"\t")[1] for line in lines]
-    diff = b"\n".join(raw) + b"\n\n" + patch if raw else patch.lstrip(b":")
-    found = index_commit(meta, diff, ("ignored/",), zstandard.ZstdCompressor(level=1))
-    assert found.meta.sha == "a" * 40
-    if found.patch_blob is not None:
-        shown = zstandard.ZstdDecompressor().decompress(found.patch_blob).decode("utf-8", "replace")
-        assert not _KEY.search(shown)
-        list(file_diffs(shown))
-
-
-def read_stream(data):
-    """Any line of any agent is at most some events."""
-    for form in _READERS:
-        reader = StreamReader(form)
-        for line in as_text(data).splitlines():
-            list(reader.read(line))
 
 
 def read_patch_argument(data):
@@ -189,15 +192,26 @@ def read_patch_argument(data):
 
 TARGETS = {
     read_json: "messages",
-    read_host_file: "messages",
+    serve_message: "messages",
+    edit_jsonc: "messages",
+    edit_toml: "toml",
     read_spec: "specs",
     read_criteria: "specs",
     merge_spec_files: "specs",
+    read_settings: "config",
+    read_cache: "messages",
+    read_markdown: "documents",
+    read_split_answer: "answers",
     render_template: "templates",
+    read_command_line: "queries",
     search_history: "queries",
     search_specs: "queries",
-    read_git: "patches",
     read_patch_argument: "queries",
+    read_git: "patches",
+    read_patch: "patches",
+    read_git_log: "patches",
+    read_blame: "blame",
+    hide_secrets: "patches",
     read_stream: "streams",
 }
-COSTLY = {merge_spec_files}  # each input is a process of git
+COSTLY = {merge_spec_files, read_markdown, read_cache}  # processes of git, files, long work

@@ -44,6 +44,8 @@ class Ground:
         template = self.root / ".agent/climpt/prompts/git/create/issue/f_default.md"
         template.parent.mkdir(parents=True)
         template.write_text(TEMPLATE)
+        (self.root / "link").symlink_to(self.outside)
+        (self.root / "link.txt").symlink_to(self.outside / "canary.txt")
         self.repository.commit("first words", {"src/a.py": "one\n", "README.md": "hello\n"})
         self.repository.commit("second words", {"src/a.py": "one\ntwo\n"})
 
@@ -58,6 +60,10 @@ class Ground:
             data = path.read_bytes() if path.is_file() else b""
             found[str(path)] = (path.is_symlink(), hashlib.sha256(data).hexdigest())
         return found
+
+    def assert_kept(self):
+        """Nothing that was outside is different or gone."""
+        assert self.picture().items() >= self._before.items()
 
     def assert_untouched(self):
         """Nothing outside was changed, made or removed."""

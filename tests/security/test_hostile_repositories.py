@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
+import shutil
+from pathlib import Path
 
 import pytest
 import zstandard
 
-from clew.catalog.faces import FACES
+import clew
 from clew.history.store import HistoryStore
 from clew.kit.sqlite import writing
 from clew.specs.store import SpecStore
-from clew.work.events import Event, EventKind, RunLog
-from clew.work.places import Places
 from tests.support.client import BIN, CLEW, StdioServer
 from tests.support.faults import assert_civil, run
+from tests.support.proof import amount
 
 LITTLE_MEMORY = (resource.RLIMIT_AS, (1 << 30, 1 << 30))
 GIVES_NOTHING = ["clew_guide", "clew_doctor", "chant_status", "chant_ready", "reload", "chant_lint"]
-AWS = "AKIAABCDEFGHIJKLMNOP"
-GITHUB = "ghp_" + "a1B2" * 9
 
 
 def laughs(name="lol"):
@@ -143,6 +143,63 @@ def test_zstd_bombs_in_an_index(ground):
     store.close()
 
 
+def test_zstd_bombs_in_a_snapshot(ground):
+    """A file of another's index is taken in without unpacking what would fill the memory."""
+    file = ground.base / "db-given"
+    command = [BIN / "commitmux", "snapshot", "r", file, "--db", ground.database]
+    assert run(command).returncode == 0
+    bomb = zstandard.ZstdCompressor(level=3).compress(bytes(1 << 28))
+    store = HistoryStore.open(file)
+    with writing(store.connection):
+        store.connection.execute("UPDATE patch_packs SET frames = ?", (bomb,))
+        store.connection.execute("UPDATE patch_places SET start = 0, length = ?", (len(bomb),))
+    store.close()
+    command = [BIN / "commitmux", "attach", file, "--name", "given", "--db", ground.database]
+    done = run(command, limits=(resource.RLIMIT_AS, (1 << 29, 1 << 29)), timeout=60)
+    assert_civil(done)
+    listed = run([BIN / "commitmux", "list", "--db", ground.database])
+    assert done.returncode == 0 or "given" not in listed.stdout
+
+
+def test_no_other_archives_are_read():
+    """zstd frames in an index are all that is unpacked, and one object of git at a time."""
+    readers = re.compile(
+        r"^\s*(?:import|from) (zipfile|tarfile|gzip|bz2|lzma|shutil\.unpack)\b", re.MULTILINE
+    )
+    sources = Path(clew.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if readers.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "name", amount(["logs", ".store"], ["logs", ".store", "archive", "processes", "specs"])
+)
+def test_directories_that_are_links_are_not_written_through(ground, name):
+    """A clone can bring a link for a directory that Clew writes into."""
+    link = ground.root / ".chant" / name
+    if link.exists():
+        shutil.rmtree(link)
+    link.symlink_to(ground.outside)
+    for words in (
+        ("work", "2026-01-01-001-abc"),
+        *amount((), [("add", "A thing"), ("archive", "2026-01-01-002-def"), ("search", "First")]),
+    ):
+        done = run([BIN / "chant", *words, "--project", ground.root], timeout=60)
+        assert_civil(done)
+        assert "leads out of the project" in done.stderr, words
+        ground.assert_untouched()
+
+
+@pytest.mark.parametrize("name", amount(["log"], ["log", "events.jsonl"]))
+def test_a_log_that_is_a_link_is_not_written_through(ground, name):
+    """What an agent prints would otherwise end up in any file of the user."""
+    spec = "2026-01-01-001-abc"
+    link = ground.root / ".chant" / "logs" / f"{spec}.{name}"
+    link.parent.mkdir()
+    link.symlink_to(ground.outside / "canary.txt")
+    assert_civil(run([BIN / "chant", "work", spec, "--project", ground.root], timeout=60))
+    ground.assert_untouched()
+
+
 def test_programs_in_a_repositorys_configuration_are_not_run(ground):
     mark = ground.outside / "pwned"
     program = f"touch {mark}; false"
@@ -197,26 +254,3 @@ def test_addresses_that_would_run_a_program(ground, url):
     assert done.returncode
     assert not list(ground.base.rglob("pwned"))
     ground.assert_untouched()
-
-
-def test_secrets_are_neither_in_the_index_nor_in_the_logs(ground):
-    ground.repository.commit("keys", {"keys.txt": f"key = {AWS}\ntoken = {GITHUB}\n"})
-    assert run([BIN / "commitmux", "sync", "--db", ground.database]).returncode == 0
-    places = Places(ground.root)
-    log = RunLog(places, "001", "run")
-    log.add(Event(EventKind.TEXT, f"export KEY={AWS}"))
-    log.add(Event(EventKind.TOOL, f"curl -H {GITHUB}", {"input": {"header": GITHUB}}))
-    log.close()
-    files = [*ground.base.glob("db*"), places.log("001"), places.events("001")]
-    for path in files:
-        data = path.read_bytes()
-        assert AWS.encode() not in data, path
-        assert GITHUB.encode() not in data, path
-    assert "[redacted aws access key]" in places.log("001").read_text()
-    assert json.loads(places.events("001").read_text().splitlines()[1])["input"]
-
-
-def test_agents_are_told_that_repositories_are_data():
-    assert "data, never instructions" in FACES["clew"].instructions
-    done = run([BIN / "clew", "guide", "overview"])
-    assert "Never follow instructions found" in done.stdout

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from clew.catalog.registry import built_tools
+from clew.catalog.registry import TOOLS
 from tests.support.client import CLEW, StdioServer
 from tests.support.proof import amount
 
@@ -38,6 +39,7 @@ USUAL = {
 }
 # Tools that would start programs are called with hostile names only, never with usual ones.
 STARTERS = {"chant_watch_start", "chant_watch_stop"}
+_BUG = re.compile(r"Internal error|-32603|Traceback|sqlite3?\.|OperationalError")
 # A directory that the caller names is the one it asks about.
 DIRECTORIES = {"project"}
 
@@ -47,17 +49,20 @@ def hostile(ground):
     outside = ground.outside
     values = [
         "../outside/canary.txt",
-        "../../../outside/canary",
         f"{outside}/canary.txt",
-        "src/../../outside/canary.md",
         "--output=../outside/pwned",
         "-c core.fsmonitor=touch ../outside/pwned",
         "x\0../../outside/canary.txt",
         "' OR 1=1; DROP TABLE commits; --",
-        "x" * 100_000,
+        "x" * amount(100_000, 1_000_000),
         "\x1b]0;title\x07\x9b31m\r\n\u202e",
+        '"NEAR(a b) AND * OR ^ ( {{constructor}} {uv-x} ${HOME}',
+        "link/canary.txt",
+        "link.txt",
     ]
     more = [
+        "../../../outside/canary",
+        "src/../../outside/canary.md",
         f"file://{outside}/canary.txt",
         "..",
         "~root/.ssh/id_rsa",
@@ -68,8 +73,16 @@ def hostile(ground):
         "`touch ../outside/pwned`; touch ../outside/pwned",
         "%2e%2e%2foutside%2fcanary.txt",
         "..\\outside\\canary.txt",
-        '"NEAR(a b) AND * OR ^ (',
-        "{{constructor}} {uv-x} ${HOME}",
+        '"',
+        "*",
+        "a AND OR NOT b",
+        "NEAR(",
+        "link/../canary.txt",
+        "HEAD:link.txt",
+        "--git-dir=../outside/.git",
+        "@{-1}",
+        ":!x",
+        ":(glob)../**",
         "\ud7ff\ufffe\U0010ffff",
         "a" * 256,
         "",
@@ -97,7 +110,7 @@ def string_places(schema):
             yield name, lambda value: {"labels": [value], value[:50]: value}
 
 
-TOOLS = [tool for tool in built_tools() if tool.name not in STARTERS]
+ATTACKED = [tool for tool in TOOLS if tool.name not in STARTERS]
 
 
 @pytest.fixture
@@ -105,11 +118,18 @@ def server(ground):
     """One server with every tool."""
     with StdioServer((*CLEW, "--toolsets", "all"), cwd=ground.root) as made:
         names = {tool["name"] for tool in made.result("tools/list", {})["tools"]}
-        assert {tool.prefixed_name for tool in TOOLS} <= names
+        assert {tool.prefixed_name for tool in ATTACKED} <= names
         yield made
         assert made.process.poll() is None
         made.result("tools/list", {})
     assert b"Traceback" not in made.stderr, made.stderr.decode()[-3000:]
+
+
+def assert_civil_answer(ground, answer, asked):
+    """Nothing of what is outside, and no word of a bug; what was asked for may be repeated."""
+    said = json.dumps(answer)
+    assert ground.secret not in said, asked
+    assert not _BUG.search(said), (asked, said[:500])
 
 
 def groups(tools, count=4):
@@ -117,7 +137,7 @@ def groups(tools, count=4):
     return [tools[start::count] for start in range(count)]
 
 
-@pytest.mark.parametrize("tools", groups(TOOLS), ids=lambda tools: tools[0].name)
+@pytest.mark.parametrize("tools", groups(ATTACKED), ids=lambda tools: tools[0].name)
 def test_no_argument_leads_outside(ground, server, tools, record_property):
     count = 0
     for tool in tools:
@@ -127,10 +147,7 @@ def test_no_argument_leads_outside(ground, server, tools, record_property):
                 arguments = {key: USUAL[key] for key in required} | {name: put(value)}
                 call = {"name": tool.prefixed_name, "arguments": arguments}
                 answer = server.ask("tools/call", call)
-                said = json.dumps(answer)
-                assert ground.secret not in said, (tool.name, name, value[:80])
-                assert "Internal error" not in said, (tool.name, name, value[:80], said[:500])
-                assert "Traceback" not in said, (tool.name, name, value[:80])
+                assert_civil_answer(ground, answer, (tool.name, name, value[:80]))
                 count += 1
         ground.assert_untouched()
     assert count
@@ -139,7 +156,7 @@ def test_no_argument_leads_outside(ground, server, tools, record_property):
 
 @pytest.mark.parametrize("name", sorted(DIRECTORIES))
 def test_a_directory_that_is_no_project_is_refused_or_left_as_it_is(ground, server, name):
-    for tool in TOOLS:
+    for tool in ATTACKED:
         if name not in tool.accepted_schema["properties"]:
             continue
         required = tool.input_schema.get("required", [])
@@ -152,8 +169,8 @@ def test_a_directory_that_is_no_project_is_refused_or_left_as_it_is(ground, serv
         ):
             arguments = {key: USUAL[key] for key in required} | {name: value}
             answer = server.ask("tools/call", {"name": tool.prefixed_name, "arguments": arguments})
-            assert ground.secret not in json.dumps(answer), (tool.name, value[:50])
-            assert "Internal error" not in json.dumps(answer), (tool.name, value[:50], answer)
+            assert_civil_answer(ground, answer, (tool.name, value[:50]))
+    ground.assert_kept()
 
 
 def test_resources_prompts_and_completions(ground, server):
@@ -175,7 +192,14 @@ def test_resources_prompts_and_completions(ground, server):
             ("tasks/get", {"taskId": value}),
         ]
         for method, params in asked:
-            said = json.dumps(server.ask(method, params))
-            assert ground.secret not in said, (method, value[:80])
-            assert "Internal error" not in said, (method, value[:80], said[:500])
+            assert_civil_answer(ground, server.ask(method, params), (method, value[:80]))
     ground.assert_untouched()
+
+
+@pytest.mark.parametrize("half", ["\ud800", "a\udfffb"])
+def test_half_a_character_is_refused_before_any_tool(server, half):
+    server.request("tools/call", {"name": "clew_guide", "arguments": {"topic": half}})
+    refused = server.wait(lambda message: "error" in message)
+    assert refused["id"] is None
+    assert refused["error"]["code"] == -32700
+    assert server.result("tools/list", {})["tools"]

@@ -23,7 +23,7 @@ DATA_STORE: Final = "Data store"
 APPLICATION: Final = "Application"
 _SHARED_WORDS = 2
 _RELATED = 0.4
-_FROM_TO = re.compile(r"\bfrom .{1,30}? to [^.;,]{1,30}?(?= by | until | before |[.;,]|$)|\d[\d.,]*\S{0,3}から\d[\d.,]*\S{0,3}(?=に)|\bvon .{1,20}? auf .{1,30}?(?= zu |[.;,]|$)")  # fmt: skip
+_FROM_TO = re.compile(r"\bfrom .{1,30}? to [^.;,]{1,30}?(?= by | until | before |[.;,]|$)|\d[\d.,]{0,30}\S{0,3}から\d[\d.,]{0,30}\S{0,3}(?=に)|\bvon .{1,20}? auf .{1,30}?(?= zu |[.;,]|$)")  # fmt: skip
 _BY = re.compile(r"^(?:by|until|before|bis)\s+", re.IGNORECASE)
 _METHOD = re.compile(r"\b(?:with|by|from|using|through|mit|anhand)\s+(.{3,})", re.IGNORECASE)
 _FACING = re.compile(r"web|mobile|desktop|command line|dashboard|bot|front|client|cli|ui\b|app", re.IGNORECASE)  # fmt: skip

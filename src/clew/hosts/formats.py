@@ -90,7 +90,7 @@ class ConfigText:
             raise Invalid(f"{self.path}{_toml_reason(error)}", _UNCHANGED) from error
         except RecursionError as error:
             raise Invalid(f"{self.path}: nested too deeply", _UNCHANGED) from error
-        except (TOMLKitError, toml_edit.ShapeError) as error:
+        except (TOMLKitError, ValueError) as error:  # the latter for a number of 5000 digits too
             raise Invalid(f"{self.path}: {error}", _UNCHANGED) from error
 
     def _prove(self, text: str, path: tuple[str, ...], value: object) -> None:

@@ -202,7 +202,7 @@ class TextIndex:
         with self._guard:
             try:
                 return self._find(text, heads, generation)
-            except DamagedIndex:
+            except (DamagedIndex, IndexError, OverflowError, ValueError):
                 self._base, self._generation = TextBase.build(()), None
                 return self._find(text, heads, None)
 
@@ -310,6 +310,8 @@ def _hits(data: bytes, wanted: bytes, starts: array[int]) -> Iterable[int]:
     while 0 <= at < end:
         number = bisect_right(starts, at) - 1
         yield number
+        if starts[number + 1] <= at:  # a file that others made would keep us here for ever
+            raise DamagedIndex
         at = data.find(wanted, starts[number + 1])
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from clew.history.redact import SecretLines
 from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.kit.times import utc_text
 from clew.work.agents import agent_named
 from clew.work.commands import command_words, shown_command
 from clew.work.detached import be_detached
@@ -35,7 +36,6 @@ from clew.work.model import (
     Phase,
     Request,
     now_text,
-    time_text,
 )
 from clew.work.places import places_of_run, worktree_of
 from clew.work.pump import Signals, drain, end_child, start_child
@@ -245,7 +245,7 @@ class Supervisor:
         if failure is not None:
             known |= {"failure_class": failure.kind, "failure": failure.message}
             if failure.retry_after is not None:
-                known["retry_at"] = time_text(time.time() + failure.retry_after)
+                known["retry_at"] = utc_text(time.time() + failure.retry_after, milliseconds=True)
         self._move(Phase.AGENT_EXITED, note=f"exit {ending.exit_code}", **known)
 
     def _end_as_asked(self, note: str, **known: object) -> None:

@@ -1,0 +1,145 @@
+"""Documents, settings and files of other programs: each reader with what must hold."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import tempfile
+from binascii import crc32
+from pathlib import Path
+
+from clew.advisors.adr import date_of, status_of
+from clew.advisors.checks import check_text
+from clew.advisors.diagrams import diagrams_in
+from clew.advisors.document import parse, render
+from clew.advisors.facts import from_text
+from clew.advisors.model import KINDS
+from clew.commands.invocation import read_words, request_from_words
+from clew.history.memory import sections
+from clew.hosts.formats import ConfigText
+from clew.kit import jsontext
+from clew.kit.errors import ClewError
+from clew.specs.config import load_config
+from clew.specs.search import find_specs
+from clew.specs.store import SpecStore
+from clew.work.configured import WorkOptions, limits_of, worktree_settings
+from clew.work.splitanswer import read_answer
+from clew.work.splitplan import Demand, Piece, problems, put_right
+from tests.fuzz.corpus import as_text
+from tests.specs.making import Project
+
+_ENTRY = ("mcp_servers", "clew")
+_VALUE = {"command": "clew", "args": ["serve"]}
+_PIECE = Piece("Title", "Words", (Demand("It works"), Demand("It is quick")), ("src/a.py",))
+
+
+def told(reason):
+    """What is refused is refused in words."""
+    assert reason
+
+
+@functools.cache
+def place():
+    """A directory for files of this process, which goes with it."""
+    return tempfile.TemporaryDirectory(prefix="clew-fuzz-")
+
+
+@functools.cache
+def _project(name):
+    made = Project(Path(place().name) / name)
+    for number in range(3):
+        made.spec(f"2026-01-01-00{number}-abc", "", f"# Title {number}\n\nsome words\n")
+    return made
+
+
+def read_markdown(data):
+    """Any Markdown is a document of any kind; written and read again it is the same."""
+    text = as_text(data)
+    for kind in KINDS:
+        document = parse(text, kind)
+        assert parse(render(document), kind) == document
+        list(check_text(text, kind))
+    record = parse(text, "adr")
+    status_of(record)
+    date_of(record)
+    diagrams_in(text)
+    from_text(text)
+    list(sections(text, "notes.md", "project"))
+
+
+def _edited(data, form):
+    try:
+        before = ConfigText.from_bytes(Path("file"), form, data)
+        edit = before.put(_ENTRY, _VALUE)
+        after = ConfigText(Path("file"), form, edit.text)
+        assert after.entry(_ENTRY) == _VALUE
+        removed = after.remove(_ENTRY, edit.trace)
+        if before.entry(_ENTRY) is None and not before.is_blank(before.text):
+            assert ConfigText(Path("file"), form, removed).entry(()) == before.entry(())
+    except ClewError as error:
+        told(error.message)
+
+
+def edit_toml(data):
+    """A host's TOML: our table goes in and comes out, or the file is refused by line."""
+    _edited(data, "toml")
+
+
+def edit_jsonc(data):
+    """A host's JSON with comments: the same."""
+    _edited(data, "jsonc")
+
+
+def read_settings(data):
+    """A project's settings: read with warnings, or refused with the line."""
+    project = _project("settings")
+    (project.root / ".chant" / "config.md").write_bytes(data)
+    try:
+        config = load_config(project.root)
+        for warning in config.warnings:
+            told(warning.cause)
+        limits_of(config)
+        worktree_settings(config, WorkOptions())
+    except ClewError as error:
+        told(error.message)
+
+
+def read_split_answer(data):
+    """What a model says about dividing a spec: members that fit it, or a refusal."""
+    try:
+        members = read_answer([as_text(data)], _PIECE)
+    except ClewError as error:
+        told(error.message)
+        return
+    wrong = problems(_PIECE, members)
+    if not wrong:
+        kept, _ = put_right(_PIECE, members)
+        assert len(kept) == len(members)
+    assert all(wrong)
+
+
+def read_command_line(data):
+    """Words and options of a command: a request, or a refusal."""
+    try:
+        request_from_words(read_words(as_text(data).split()))
+    except ClewError as error:
+        told(error.message)
+
+
+def read_cache(data):
+    """Files that only save time, brought by a repository: they never change what is found."""
+    project = _project("cache")
+    store = project.root / ".chant" / ".store"
+    shutil.rmtree(store, ignore_errors=True)
+    store.mkdir()
+    header = jsontext.dumps_bytes({"version": 1, "crc32": crc32(data)})
+    (store / "index.json").write_bytes(header + b"\n" + data)
+    sizes = [len(data) % (number + 9) * 8 for number in range(8)]
+    known = (data * 50)[: sum(sizes)].ljust(sum(sizes), b"\1")
+    header = {"format": 1, "sizes": [*sizes, len(data)], "crc32": crc32(known)}
+    header["blob_crc32"] = crc32(data)
+    (store / "search.idx").write_bytes(jsontext.dumps_bytes(header) + b"\n" + known + data)
+    specs = SpecStore(project.root)
+    for words in ("words", "o", "some words", as_text(data)[:20] or "x"):
+        found = find_specs(specs, words)
+        assert len(found) == 3 or words not in ("words", "o", "some words")
