@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.advisors.adr import AdrDirectory, written
+from clew.advisors.adr import file_name
 from clew.advisors.builder import build_architecture, build_vision, title_of
 from clew.advisors.checks import check
 from clew.advisors.document import render
@@ -35,10 +35,9 @@ def documents_of(description):
             for one in findings
         ),
     }
-    directory = AdrDirectory(Path("adr"), "madr", 4, (), ())
     for record in records:
-        file = written(record, directory)
-        made[f"adr/{file.path.name}"] = render(file.document)
+        name = file_name(int(record.metadata["number"]), record.title)
+        made[f"adr/{name}"] = render(record.with_metadata(number=""))
     return made
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.advisors.adr import read_directory
 from clew.advisors.builder import build_architecture, build_vision
-from clew.advisors.checks import check, check_directory, check_text, ready, section_table
+from clew.advisors.checks import check, check_directory, check_text, ready
 from clew.advisors.document import parse, render
 from clew.advisors.facts import from_text
 from clew.advisors.model import Document, Finding, Question, Section
@@ -202,13 +202,6 @@ def test_ready_needs_neither_errors_nor_blocking_questions():
     assert ready([warning], [Question("Q-1", "?")])
     assert not ready([Finding("V1", "error", "x", "m", "f")], [])
     assert not ready([], [Question("Q-1", "?", blocking=True)])
-
-
-def test_the_table_counts_by_section(good):
-    document, _ = changed(good, "vision", "| medium | medium |", "| | |")
-    table = {row["section"]: row for row in section_table(document, check(document))}
-    assert table["risks"]["warnings"] == 1
-    assert table["objectives"] == {"section": "objectives", "errors": 0, "warnings": 0, "infos": 0}
 
 
 def test_the_same_document_gives_the_same_findings(good):

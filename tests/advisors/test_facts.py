@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.advisors.builder import build_vision
+from clew.advisors.builder import build_vision, title_of
 from clew.advisors.facts import MOST_STATEMENTS, from_document, from_text
 from clew.advisors.model import Facts, Item
 from clew.advisors.statements import inline, plain, statements
@@ -38,10 +38,72 @@ from tests.advisors.strategies import texts
         ("利用者は本を予約できる。", "FE"),
         ("個人情報は暗号化しなければならない。", "CO"),
         ("座席予約は対象外とする。", "EX"),
+        ("No-shows go from 12% to 4% by June 2027.", "BO"),
+        ("No-Shows sinken bis Juni 2027 von 12 % auf 4 %.", "BO"),
+        ("無断キャンセル率は2027年6月までに12%から4%になる。", "BO"),
+        ("Check-in goes from 10 minutes to 2 minutes.", "BO"),
+        ("90% of the guests book online by the end of 2027.", "BO"),
+        ("2027年6月までに会員を500人にする。", "BO"),
+        ("In 2025 no-shows rose from 4% to 12%.", "BG"),
+        ("The kitchen is open from 9 to 17.", "BG"),
+        ("3000 members must be migrated by March 2027.", "CO"),
+        ("Guests can order from 8 to 22 o'clock until June 2027.", "FE"),
+        ("Waiters see the evening's reservations.", "FE"),
+        ("The manager approves holidays.", "FE"),
+        ("Guests and waiters share a calendar.", "FE"),
+        ("Kellner sehen die Reservierungen des Abends.", "FE"),
+        ("店員は今夜の予約を確認する。", "FE"),
+        ("Employees write time sheets on paper.", "BG"),
+        ("店員は紙で予約を管理する。", "BG"),
+        ("Guests from Italy like pasta.", "BG"),
+        ("Students pay a subscription of 5 EUR a month.", "BG"),
+        ("12 % of the guests never show up.", "BG"),
+        ("Customers must be greeted by name.", "FE"),
+        ("New members must be welcomed by the coach.", "FE"),
+        ("Orders must be printed in the kitchen.", "FE"),
+        ("Gäste müssen mit Namen begrüßt werden.", "FE"),
+        ("お客様には名前で挨拶しなければならない。", "FE"),
+        ("Customers must be registered.", "CO"),
+        ("Users must be authenticated.", "CO"),
+        ("Results must be shown within 2 seconds.", "CO"),
+        ("Data must be stored in Germany.", "CO"),
+        ("Answer within 200 ms.", "CO"),
+        ("Antworten innerhalb von 200 ms.", "CO"),
+        ("200ミリ秒以内に応答する。", "CO"),
+        ("Guests can cancel within 24 hours.", "FE"),
+        ("Our club has at least 300 members.", "BG"),
     ],
 )
 def test_a_sentence_is_of_its_kind(sentence, prefix):
     assert from_text(sentence).items[0].prefix == prefix
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Answer within 200 ms.", "Antworten innerhalb von 200 ms.", "200ミリ秒以内に応答する。"],
+)
+def test_a_measured_quality_is_a_goal_without_a_verb_that_demands_it(sentence):
+    (goal,) = from_text(f"Use Python. {sentence}").quality_goals
+    assert goal.get("attribute") == "performance"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("A shop. Waiters can see the reservations. Cut no-shows from 12% to 4%.", "Shop"),
+        ("An exchange for used books. Students can offer books.", "Exchange"),
+        ("Eine Tauschbörse für Bücher. Kunden können Bücher anbieten.", "Tauschbörse"),
+        ("Waiters can see the reservations.", "Untitled project"),
+        ("Waiters see the reservations. Tably is a booking system.", "Tably"),
+        ("Use Python. Answer within 200 ms.", "Untitled project"),
+        ("Something for nurses who plan shifts", "Something for nurses who plan shifts"),
+    ],
+)
+def test_what_people_do_names_no_product(text, title):
+    assert title_of(text) == title
+    statement = build_vision(from_text(text), title=title).section("vision").text
+    assert "reservations is:" not in statement
+    assert "Untitled" not in statement
 
 
 def test_headings_say_what_stands_below_them():

@@ -61,6 +61,9 @@ def test_the_whole_way(shell, project):
     assert all(row["specs"] for row in trace if row["feature"])
     report = shell.json("clew", "advise", "check")
     assert {one["kind"] for one in report["data"]["documents"]} == {"vision", "architecture", "adr"}
+    accepted = shell.ok("clew", "advise", "decide", "1", "accepted")
+    assert accepted.startswith("ADR-0001 ")
+    assert shell.json("clariad", "decide", "2", "rejected")["data"]["status"] == "rejected"
     listed = shell.ok("clariad", "conversations", "list")
     assert conversation in listed
     shown = shell.ok("clew", "advise", "conversations", "show", conversation)
@@ -117,6 +120,7 @@ def test_check_is_for_ci(shell, project):
         (("check", "file.txt"), 1, "what kind of document"),
         (("check", "nowhere-vision.md"), 1, "No such file"),
         (("refine",), 1, "chant init"),
+        (("decide", "1", "accepted"), 1, "No such record: 1"),
         (("conversations", "show", "nobody"), 1, "No conversation 'nobody'"),
         (("vision", "x", "--project", "nowhere"), 1, "No such project directory"),
     ],

@@ -50,6 +50,16 @@ def test_an_unknown_id_begins_a_conversation_and_says_so(homeless):
     assert any("reserve" in item.text for item in again.document.items("FE")), "nothing is lost"
 
 
+def test_a_name_is_learned_when_it_is_said(homeless):
+    said = homeless.vision(text="Waiters see the reservations.", conversation="later")
+    assert said.document.title == "Vision & Scope: Untitled project"
+    again = homeless.vision(text="Tably is a booking system.", conversation="later")
+    assert again.document.title == "Vision & Scope: Tably"
+    assert "**Tably is:** booking system" in again.main.text
+    other = homeless.vision(text="A shop.", conversation="later")
+    assert other.document.title == "Vision & Scope: Tably"
+
+
 def test_conversations_do_not_see_each_other(homeless):
     homeless.vision(text="A zoo. Keepers can feed lions.", conversation="zoo")
     said = homeless.vision(text="A bank. Tellers can count coins.", conversation="bank")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from clew.advisors.review import review
+from clew.advisors.reviewdiff import diff_of
 from clew.advisors.tools import review_agent
 from clew.kit.call import Call
 from clew.kit.errors import NotFound
@@ -175,3 +176,21 @@ def test_a_bad_model_leaves_the_checks(reviewed, model, manner):
 
     assert found.findings == reviewed.look().findings
     assert found.skipped or all(one["state"] == "unclear" for one in found.opinions)
+
+
+@pytest.mark.parametrize("key", ["diff.noprefix", "diff.mnemonicPrefix", "core.quotePath"])
+def test_files_have_their_real_names_whatever_git_is_set_up_to_print(reviewed, key):
+    reviewed.repository.commit("before", {"old.py": "one\ntwo\nthree\n", "run": "x\n"})
+    reviewed.repository.git("mv", "old.py", "b é.py")
+    (reviewed.repository.path / "run").chmod(0o755)
+    reviewed.change({"b/é.py": "++ 1\n", "b/bin": b"\0", "app.py": ""})
+    reviewed.repository.git("config", key, "true")
+    found = diff_of(reviewed.store.project, reviewed.store.load(reviewed.spec.id))
+    told = {one.path: (one.added, one.removed, one.binary) for one in found.changes}
+    assert told == {
+        "b/é.py": (((1, "++ 1"),), 0, False),
+        "b/bin": ((), 0, True),
+        "b é.py": ((), 0, False),
+        "run": ((), 0, False),
+        "app.py": ((), 1, False),
+    }

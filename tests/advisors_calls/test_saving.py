@@ -160,6 +160,8 @@ def test_an_existing_directory_of_records_is_adopted_with_its_style(advisor, pro
 
     assert {one.path.rpartition("/")[0] for one in said.records} == {"doc/adr"}
     assert min(one.path for one in said.records).startswith("doc/adr/0008-")
+    text = (project / said.main.path).read_text("utf-8")
+    assert f"](../{min(one.path for one in said.records)})" in text
     assert "## Status\n\nProposed" in (project / said.records[0].path).read_text("utf-8")
     assert (directory / "0007-keep-it-small.md").read_text("utf-8") == before
     assert not (project / "docs" / "adr").exists()

@@ -11,7 +11,7 @@ from clew.kit.errors import UsageError
 
 
 def names(face="clew", **options):
-    return list(select_tools(FACES[face], options, TOOLS))
+    return list(select_tools(FACES[face], options))
 
 
 def test_the_whole_program_offers_a_small_core():
@@ -44,11 +44,9 @@ def test_single_tools_join_toolsets():
 
 
 def test_read_only_always_wins():
-    offered = select_tools(
-        FACES["clew"], {"tools": "chant_add,chant_ready", "read_only": "1"}, TOOLS
-    )
+    offered = select_tools(FACES["clew"], {"tools": "chant_add,chant_ready", "read_only": "1"})
     assert list(offered) == ["chant_ready"]
-    everything = select_tools(FACES["chant"], {"read_only": "1"}, TOOLS)
+    everything = select_tools(FACES["chant"], {"read_only": "1"})
     assert all(tool.read_only for tool in everything.values())
     assert "chant_log" in everything
 
@@ -75,7 +73,7 @@ def test_extended_faces_add_their_rooms_other_tools():
 )
 def test_unknown_names_are_usage_errors(options):
     with pytest.raises(UsageError) as error:
-        select_tools(FACES["clew"], options, TOOLS)
+        select_tools(FACES["clew"], options)
     assert error.value.hint
 
 

@@ -178,6 +178,26 @@ def test_a_project_elsewhere_and_an_agent(project, tmp_path):
     assert done.stdout == b"Theirs\n"
 
 
+def test_a_configuration_names_another_agent(project):
+    registries = {"climpt": f"{HOME}/registry.json", "inspector": ".agent/inspector/registry.json"}
+    project.write(f"{HOME}/mcp/config.json", {"registries": registries})
+    looked, gone = record("git/look/file"), record("git/gone/file")
+    project.registry(looked, gone, path=".agent/inspector/registry.json")
+    for action in ("look", "list"):
+        project.write(
+            f".agent/inspector/prompts/git/{action}/file/f_default.md", f"{action} {{uv-x}}"
+        )
+        words = ("--config=inspector-git", action, "file", "--uv-x=1")
+        assert project.ok(*words) == f"{action} 1\n"
+    assert project.ok("inspector-git", "look", "file", "--uv-x=1") == "look 1\n"
+    assert project.ok("run", "inspector-git", "look", "file", "--uv-x=1") == "look 1\n"
+    assert "inspector-git look file" in project.fails("--config=inspector-git", "lok", "file")
+    missing = project.fails("--config=inspector-git", "gone", "file")
+    assert "clew command new inspector-git gone file" in missing
+    project.template("inspector-git/look/file", "Nearer")
+    assert project.ok("--config=inspector-git", "look", "file") == "Nearer\n"
+
+
 def test_the_quick_way_imports_no_frame(project):
     program = (
         "import sys\nsys.argv = ['climpt', 'git', 'group-commit', 'unstaged-changes']\n"

@@ -137,6 +137,37 @@ def test_a_listed_command_without_a_template_is_never_an_empty_success(project, 
     assert found["stderr"] == "Template not found: git/do/it/f_default.md"
 
 
+def test_a_failure_of_another_agents_command_names_its_configuration(project, tools):
+    project.write(f"{HOME}/mcp/config.json", {"registries": {"inspector": "inspector.json"}})
+    project.registry(record("git/gone/file"), path="inspector.json")
+    address = {"c2": "gone", "c3": "file"}
+    asked = [
+        {"agent": "inspector", "c1": "git"},
+        {"agent": "inspector", "c1": "inspector-git"},
+        {"agent": "climpt", "c1": "inspector-git"},
+    ]
+    for names in asked:
+        found = tools.error("execute", **names, **address)
+        assert found["command"] == "inspector-git gone file"
+        assert found["hint"].endswith("clew command new inspector-git gone file")
+    bad = tools.error("execute", **asked[0], **address, options={"strict": "yes"})
+    assert bad["command"] == "inspector-git gone file"
+    project.ok("command", "new", "inspector-git", "gone", "file", program="clew")
+    assert "# Gone file" in tools.text("execute", **asked[0], **address)
+
+
+def test_searching_takes_an_algorithm_though_the_schema_is_the_documented_one(tools):
+    query = "group changes and commit"
+    plain = tools.found("search", query=query, algorithm="cosine")
+    assert len(plain) == 3
+    assert plain[0]["score"] < tools.found("search", query=query)[0]["score"]
+    listed = {tool["name"]: tool for tool in tools.server.result("tools/list")["tools"]}
+    assert list(listed["search"]["inputSchema"]["properties"]) == ["query", "agent"]
+    wrong = tools.call("search", query=query, algorithm="magic")
+    assert wrong["isError"] is True
+    assert "algorithm must be one of ranked" in wrong["content"][0]["text"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -158,11 +189,11 @@ def test_wrong_options_fail_as_documented(tools, options, words):
 
 
 def test_a_registry_that_cannot_be_read_fails_as_documented(project, tools):
-    path = project.write(f"{HOME}/registry.json", "{")
+    project.write(f"{HOME}/registry.json", "{")
     for name, arguments in (("search", {"query": "x"}), ("describe", GROUP), ("reload", {})):
         found = tools.error(name, **arguments)
         assert found["error"] == "Failed to load registry"
-        assert found["path"] == str(path)
+        assert found["path"] == f"{HOME}/registry.json"
         assert found["details"].startswith("Not JSON")
     assert tools.error("search", query="x", agent="nobody")["details"] == "File not found"
     assert tools.error("search", query="x", agent="../..")["error"] == "Failed to load registry"

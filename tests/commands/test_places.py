@@ -122,7 +122,7 @@ def test_a_broken_registry_is_told(project, text):
     with pytest.raises(RegistryFailure) as failure:
         load_commands("climpt", project.settings, fresh=True)
     assert failure.value.body["error"] == "Failed to load registry"
-    assert failure.value.body["path"] == str(path)
+    assert failure.value.body["path"] == f"{HOME}/registry.json"
 
 
 def test_records_without_a_usable_address_are_left_out_and_told(project):

@@ -79,7 +79,6 @@ def test_scores_fall_from_band_to_band():
         "   ",
         "?!",
         "zzz qqq",
-        "the of and",
         "quantum entanglement",
         "天気はどうですか",
         "привет",
@@ -88,6 +87,14 @@ def test_scores_fall_from_band_to_band():
 )
 def test_what_matches_nothing_finds_nothing(query):
     assert found(query) == []
+
+
+def test_small_words_count_where_a_query_has_no_others():
+    index = CommandIndex([*COMMANDS, Command("a", "b", "c", "help me please")])
+    for query in ("help me", "please", "Help me, please!"):
+        assert [hit.command.label for hit in index.search(query)] == ["a b c"], query
+    assert index.search("help me with the frontmatter") == INDEX.search("frontmatter")
+    assert INDEX.search("me please") == []
 
 
 def test_little_is_below_the_floor():

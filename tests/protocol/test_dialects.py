@@ -45,7 +45,7 @@ def test_a_long_operation_streams_under_one_id():
         (invoke("long_running_operation", []), -32602, "parameters must be an object"),
         ({**invoke("x", {}), "params": None}, -32602, "name"),
         ({**invoke("x", {}), "method": "no_method"}, -32601, "Method not found"),
-        ({**invoke("x", {}), "jsonrpc": "1.0"}, -32600, "Invalid JSON-RPC version"),
+        ({**invoke("x", {}), "jsonrpc": "1.0"}, -32600, "Invalid request"),
         (b'{"jsonrpc": "2.0", ', -32700, "Parse error"),
     ],
 )

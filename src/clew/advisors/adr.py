@@ -1,10 +1,9 @@
-"""Architecture decision records: files, numbers, status moves, links, and the index."""
+"""Architecture decision records: files, numbers, legal moves, links, seals, and the index."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -27,7 +26,6 @@ MOVES: Final = {
     "deprecated": ("superseded",),
     "superseded": (),
 }
-DEFAULT_DIRECTORY: Final = "docs/adr"
 KNOWN_DIRECTORIES: Final = (
     "docs/adr",
     "docs/adrs",
@@ -73,11 +71,10 @@ class AdrFile(NamedTuple):
 
 
 class AdrDirectory(NamedTuple):
-    """A directory of records: its style, the width of its numbers, and the records in order."""
+    """A directory of records: its style, and the records in order."""
 
     path: Path
     style: Style
-    width: int
     files: tuple[AdrFile, ...]
     unreadable: tuple[str, ...]
 
@@ -100,7 +97,6 @@ def read_directory(path: Path) -> AdrDirectory:
     """The records of a directory; one that does not exist is empty."""
     files: list[AdrFile] = []
     unreadable: list[str] = []
-    width = 4
     entries = sorted(path.iterdir())[:MOST_FILES] if path.is_dir() else []
     for entry in entries:
         named = _NAME.fullmatch(entry.name)
@@ -113,10 +109,9 @@ def read_directory(path: Path) -> AdrDirectory:
             unreadable.append(f"{shown_path(entry.name)}: {reason}")
             continue
         document = parse(text, "adr")
-        width = len(named[1])
         files.append(AdrFile(entry, int(named[1]), document, style_of(document)))
     files.sort(key=lambda one: (one.number, one.path.name))
-    return AdrDirectory(path, _common_style(files), width, tuple(files), tuple(unreadable))
+    return AdrDirectory(path, _common_style(files), tuple(files), tuple(unreadable))
 
 
 def _text_of(entry: Path) -> str:
@@ -142,8 +137,10 @@ def next_number(files: Iterable[AdrFile]) -> int:
     return max((one.number for one in files), default=0) + 1
 
 
-def file_name(number: int, title: str, width: int = 4) -> str:
-    """The name of a record's file."""
+def file_name(number: int, title: str, files: Sequence[AdrFile] = ()) -> str:
+    """The name of a new record's file, its number as wide as that of the last one there is."""
+    last = _NAME.fullmatch(files[-1].path.name) if files else None
+    width = len(last[1]) if last else 4
     return f"{number:0{width}d}-{slug(title)}.md"
 
 
@@ -196,49 +193,24 @@ def supersedes(document: Document) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(one) for one in _NUMBER_IN_LINK.findall(lines)))
 
 
-def move(document: Document, status: str, *, date: str = "", by: str = "") -> Document:
-    """The record with another status; refused when the move is not a legal one."""
+def check_move(document: Document, status: str) -> None:
+    """Refuse a status that a record cannot get; one accepted by hand may still be sealed."""
     now = status_of(document)
     if status not in STATUSES:
-        raise Invalid(f"{status!r} is no status.", f"A status is one of: {', '.join(STATUSES)}.")
-    if status not in MOVES.get(now, ()):
+        raise Invalid(f"{status!r} is no status", f"A status is one of: {', '.join(STATUSES)}.")
+    only_sealed = now == status == "accepted" and not seal_in(document)
+    if not only_sealed and status not in MOVES.get(now, ()):
         allowed = ", ".join(MOVES.get(now, ())) or "nothing; write a new record instead"
         raise Conflict(
-            f"A record that is {now or 'without a status'} cannot become {status}.",
+            f"A record that is {now or 'without a status'} cannot become {status}",
             f"From here it can become: {allowed}.",
         )
-    if status == "superseded" and not by:
-        raise Invalid("By which record is it superseded?", "Name the record that takes its place.")
-    shown = f"superseded by {by}" if by else status
-    moved = _with_status(document, shown, date)
-    return sealed(moved) if status == "accepted" else moved
-
-
-def superseded(old: AdrFile, new: AdrFile, *, date: str = "") -> tuple[Document, Document]:
-    """Both records with links to each other: the old one superseded, the new one saying so."""
-    if old.number == new.number:
-        raise Conflict("A record cannot supersede itself.", "Name another record.")
-    after = move(old.document, "superseded", date=date, by=link_to(new))
-    line = f"Supersedes {link_to(old)}."
-    more = new.document.section("more") or Section("more", "More Information", 2)
-    if line in more.text:
-        return after, new.document
-    text = "\n\n".join(part for part in (more.text, line) if part)
-    return after, new.document.with_section(replace(more, text=text))
 
 
 def link_to(record: AdrFile, directory: str = "") -> str:
     """A link to a record, from a document that reaches the records by `directory`."""
     place = f"{directory.rstrip('/')}/" if directory else ""
     return f"[{reference(record.number)}]({place}{record.path.name})"
-
-
-def _with_status(document: Document, status: str, date: str) -> Document:
-    section = document.section("status")
-    if section is None:
-        metadata = {"status": status, **({"date": date} if date else {})}
-        return replace(document, metadata={**document.metadata, **metadata})
-    return document.with_section(replace(section, text=status[:1].upper() + status[1:]))
 
 
 def seal_of(document: Document) -> str:
@@ -250,18 +222,6 @@ def seal_of(document: Document) -> str:
         if section.key not in {PREAMBLE, "status", "more"}
     ]
     return hashlib.sha256("\n\n".join(parts).encode()).hexdigest()[:16]
-
-
-def sealed(document: Document) -> Document:
-    """The record with the digits of what it decides, so that later changes are seen."""
-    seal = seal_of(document)
-    if document.section("status") is None:
-        return document.with_metadata(sealed=seal)
-    preamble = document.section(PREAMBLE) or Section(PREAMBLE, "", 0)
-    text = _SEAL.sub("", preamble.text).rstrip()
-    changed = replace(preamble, text=f"{text}\n\n<!-- accepted: {seal} -->".strip())
-    others = [section for section in document.sections if section.key != PREAMBLE]
-    return replace(document, sections=(changed, *others))
 
 
 def seal_in(document: Document) -> str:
@@ -292,16 +252,6 @@ def styled(document: Document, style: Style, number: int) -> Document:
     ]
     kept = {k: v for k, v in document.metadata.items() if k not in {"status", "date"}}
     return Document("adr", f"{number}. {plain_title(document)}", tuple(made), kept)
-
-
-def written(document: Document, directory: AdrDirectory) -> AdrFile:
-    """A new record as it goes into a directory: its number, its name, the directory's style."""
-    number = int(document.metadata.get("number", "") or next_number(directory.files))
-    if any(one.number == number for one in directory.files):
-        number = next_number(directory.files)
-    shown = styled(document.with_metadata(number=""), directory.style, number)
-    name = file_name(number, plain_title(shown), directory.width)
-    return AdrFile(directory.path / name, number, shown, directory.style)
 
 
 def _body(document: Document, key: str) -> str:

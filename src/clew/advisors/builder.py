@@ -12,8 +12,8 @@ from clew.advisors import vision as vision_document
 from clew.advisors.adr import AdrFile, file_name, link_to, next_number
 from clew.advisors.cues import INSTRUCTION
 from clew.advisors.document import render_body
-from clew.advisors.facts import from_document
-from clew.advisors.lexicon import CATEGORY, CATEGORY_JAPANESE
+from clew.advisors.facts import from_document, kind_of
+from clew.advisors.lexicon import category_in
 from clew.advisors.model import PREAMBLE, Brief, BriefSection, Document, Section, template_of
 from clew.advisors.questions import numbered, open_for
 from clew.advisors.statements import inline, statements
@@ -22,30 +22,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clew.advisors.model import Facts
+    from clew.advisors.statements import Statement
 
 LONGEST_TITLE = 80
 _FEW_WORDS = 3
+_NAMELESS = frozenset({"BO", "SM", "FE", "CO", "EX", "RI", "AS"})
 _SOON = 200
 _HEADING = re.compile(r"^\s{0,3}#\s+(\S.*?)\s*#*\s*$", re.MULTILINE)
+# A setting such as `status: draft`, or an order to use something.
+_NO_NAME = re.compile(r"[\w-]+:\s|(?:use|verwende|nutze)\s", re.IGNORECASE)
 _NAMED = re.compile(
     r"^(?:the )?([A-Z][\w.+-]*(?: [A-Z][\w.+-]*){0,3}) (?:is|will be|helps|lets|ist) "
 )
 
 
 def title_of(description: str) -> str:
-    """A name for the project out of its description: heading, name, category, or first words."""
+    """A name for the project out of its description: heading, name, category, or first words.
+
+    A sentence that says what people do, or what is to be reached, names nothing.
+    """
     heading = _HEADING.search(description)
     if heading and len(heading[1]) <= LONGEST_TITLE and not INSTRUCTION.search(heading[1]):
         return inline(heading[1])
-    told = [one.text for one in statements(description, _SOON) if not INSTRUCTION.search(one.text)]
-    said = next((one for one in told if CATEGORY.search(one) or CATEGORY_JAPANESE.search(one)), "")
+    read = [one for one in statements(description, _SOON) if not INSTRUCTION.search(one.text)]
+    said = next((one.text for one in read if category_in(one.text)), "")
+    told = [one.text for one in read if _may_name(one)]
     said = said or next((one for one in told if len(one.split()) > _FEW_WORDS), "".join(told[:1]))
     named = _NAMED.match(said)
     if named and named[1].casefold() not in {"it", "this", "there", "we"}:
         return inline(named[1])
-    category = CATEGORY.search(said) or CATEGORY_JAPANESE.search(said)
-    words = category[1] if category else " ".join(said.split()[:8]).rstrip(".,;:")
-    return inline(words[:1].upper() + words[1:LONGEST_TITLE]) or "Untitled project"
+    words = category_in(said) or " ".join(said.split()[:8]).rstrip(".,;:")
+    return inline(words[:1].upper() + words[1:LONGEST_TITLE]) or vision_document.UNTITLED
+
+
+def _may_name(said: Statement) -> bool:
+    entry = said.listed or _NO_NAME.match(said.text)
+    return not entry and kind_of(said) not in _NAMELESS
 
 
 def build_vision(
@@ -78,7 +90,7 @@ def build_architecture(
     made = records.new_records(known, title, adrs, date=date)
     first = next_number(adrs)
     new = [
-        AdrFile(Path(file_name(number, choice.title)), number, document, "madr")
+        AdrFile(Path(file_name(number, choice.title, adrs)), number, document, "madr")
         for number, (choice, document) in enumerate(made, first)
     ]
     links = {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from clew.advisors.checks_adr import check_directory, check_record
 from clew.advisors.checks_architecture import check_architecture
-from clew.advisors.checks_story import check_stories
 from clew.advisors.checks_structure import check_raw, check_structure
 from clew.advisors.checks_vision import check_vision
 from clew.advisors.document import parse
@@ -52,31 +51,10 @@ def ready(findings: Iterable[Finding], questions: Iterable[Question] = ()) -> bo
     return no_error and not any(one.blocking for one in questions)
 
 
-def section_table(document: Document, findings: Iterable[Finding]) -> list[dict[str, object]]:
-    """How each section stands: its errors, warnings and remarks."""
-    counts = {
-        section.key: {"error": 0, "warning": 0, "info": 0}
-        for section in document.sections
-        if section.heading
-    }
-    section_of = {item.id: one.key for one in document.sections for item in one.items if item.id}
-    for one in findings:
-        parts = one.location.split(":")
-        named = next((p for p in parts[1:] if p in counts), "") or section_of.get(parts[-1], "")
-        if named:
-            counts[named][one.severity] += 1
-    return [
-        {"section": key, "errors": c["error"], "warnings": c["warning"], "infos": c["info"]}
-        for key, c in counts.items()
-    ]
-
-
 __all__ = [
     "check",
     "check_directory",
-    "check_stories",
     "check_text",
     "in_order",
     "ready",
-    "section_table",
 ]

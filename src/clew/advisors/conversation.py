@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.advisors import builder, checks, questions, saving
 from clew.advisors.adr import read_directory, styled
-from clew.advisors.desk import RECORDS, Desk, Made, existing_records, today
+from clew.advisors.desk import RECORDS, Desk, Made, existing_records
 from clew.advisors.document import render
 from clew.advisors.facts import from_text
 from clew.advisors.knowing import known_facts
@@ -24,11 +24,12 @@ from clew.advisors.store import (
     new_id,
     opened_store,
 )
+from clew.advisors.vision import UNTITLED
 from clew.advisors.writers import BUILDER, CALLER
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.jsontext import dumps
 from clew.kit.locks import locked
-from clew.kit.project import clew_home
+from clew.kit.times import today
 from clew.models.language import load_language_model, seconds_allowed
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def take_turn(asked: Asked, call: Call) -> Said:
         text = _model_text(store, conversation_id, asked, project, call)
         for _ in range(_ATTEMPTS):
             call.check()
-            with locked(_lock_file(project, conversation_id)):
+            with locked(saving.lock_file(project, conversation_id)):
                 before = store.load(conversation_id)
                 made = _made(store, before, asked, project, text)
                 said = _settled(before, asked, project, made, text)
@@ -130,12 +131,6 @@ def take_turn(asked: Asked, call: Call) -> Said:
                 _save_files(project, made, said)
                 return said
     raise Conflict("The conversation is changed all the time by others", "Try again.")
-
-
-def _lock_file(project: Path | None, conversation_id: str) -> Path:
-    what = f"project {project}" if project else f"conversation {conversation_id}"
-    name = hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return clew_home() / "locks" / f"advisors-{name}.lock"
 
 
 def _model_text(
@@ -180,8 +175,10 @@ def _made(
     facts = facts.merged(from_text(asked.text, source))
     if asked.answers:
         facts = questions.answered(questions.numbered(facts, asked.kind), asked.answers)
-    title = asked.name.strip() or facts.title or builder.title_of(asked.text)
-    desk = Desk(asked.kind, title, vision.now, existing_records(before, project))
+    known = "" if facts.title == UNTITLED else facts.title
+    title = asked.name.strip() or known or builder.title_of(asked.text)
+    place = saving.records_place(project) if project else "adr"
+    desk = Desk(asked.kind, title, vision.now, existing_records(before, project), place)
     made = desk.begun(replace(facts, title=title), standing)
     made = desk.with_sections(made, asked.sections, CALLER)
     if text is not None:

@@ -73,15 +73,27 @@ EXCLUSION: Final = _any(
 MUST_CAPABILITY: Final = _any(
     r"\bmust (?:also )?(?:be able to|let|allow|support|provide|offer|send|show|display|export|import|track|create|generate|notify|remind|print|record|store)\b",
 )
-CONSTRAINT: Final = _any(
+# What is to be done for somebody or shown to them; a limit beside it makes it a constraint again.
+MUST_BE_DONE: Final = _any(
+    r"\bmust (?:also |always )?be (?:shown|displayed|listed|exported|imported|notified|reminded|informed|told|asked|greeted|offered|printed|sent)\b",
+    r"\bm(?:uss|üssen) .{1,60}\b(?:angezeigt|gezeigt|exportiert|importiert|benachrichtigt|erinnert|informiert|gefragt|begrüßt|angeboten|gedruckt|verschickt|gesendet) werden\b",
+    "(?:通知|表示|案内|送信|挨拶|印刷|出力)(?:し|され)なければな",
+)  # fmt: skip
+LIMIT: Final = _any(
+    r"\b(?:within|under|below|less than|faster than|at (?:most|least)|no more than|up to)\s+\d",
+    r"\b(?:innerhalb(?: von)?|binnen|unter|weniger als|höchstens|mindestens)\s+\d",
+    r"\d[^。、]{0,8}(?:以内|以下|以上|未満)",
+)  # fmt: skip
+OBLIGATION: Final = _any(
     r"\bmust\b", r"\bha(?:s|ve) to\b", r"\b(?:is|are) required to\b", r"\bmay not\b", r"\bcannot\b",
     r"\bshall\b", r"\bcompl(?:y|ies|iant|iance)\b", r"\bbudget\b", r"\bdeadline\b", r"\bmandatory\b",
     r"\bno (?:more|later) than\b", r"\bat most\b", r"\bmust never\b", r"\bneeds? to be\b",
     r"\bteam of \w+\b", r"\bwritten in\b", r"\buse only\b|\bonly use\b", r"\bwithout (?:an? )?internet\b",
     r"\bmuss\b", r"\bmüssen\b", r"\bd(?:arf|ürfen)\b", r"\bFrist\b", r"\bhöchstens\b", r"\bspätestens\b",
     r"\bDSGVO\b", r"\bGDPR\b", r"\bHIPAA\b", r"\bPCI(?:[ -]DSS)?\b",
-    "なければな", "必須", "必要があ", "してはな", "予算", "期限", "以内", "準拠", "法令", "までに",
+    "なければな", "必須", "必要があ", "してはな", "予算", "期限", "以内", "準拠", "法令",
 )  # fmt: skip
+CONSTRAINT: Final = _any(OBLIGATION.pattern, "までに")
 GOAL: Final = _any(
     r"\b(?:our|the|main|one|first|second|key|business|primary)? ?(?:goals?|objectives?|aims?)\b(?! ?line)",
     r"\bsuccess means\b", r"\bZiel(?:e|en)?\b", "目標", "目的は", "目指",
@@ -118,12 +130,18 @@ PROBLEM: Final = _any(
 )  # fmt: skip
 FEATURE: Final = _any(
     r"\bcan\b", r"\bshould\b", r"\bwill\b", r"\blets?\b", r"\ballows?\b", r"\benables?\b", r"\bable to\b",
-    r"\bsupports?\b", r"\bprovides?\b", r"\boffers?\b", r"\bsends?\b", r"\bshows?\b", r"\bdisplays?\b",
+    r"\bsupports?\b", r"\bprovides?\b", r"\boffers?\b", r"\bsends?\b", r"(?<!-)\bshows?\b(?! up)", r"\bdisplays?\b",
     r"\bexports?\b", r"\bimports?\b", r"\btracks?\b", r"\bgenerates?\b", r"\bnotif(?:y|ies)\b",
     r"\breminds?\b", r"\bfeatures?\b", r"\bintegrat\w+\b", r"\bwants? to\b", r"\bsyncs? with\b",
     r"\bk(?:ann|önnen)\b", r"\bsoll(?:en)?\b", r"\bermöglicht\b", r"\bunterstützt\b", r"\bbietet\b",
     r"\bzeigt\b", r"\b(?:ver)?sende[tn]\b", r"\bverschickt\b", r"\berstellt\b", r"\bexportiert\b",
     r"\berinnert\b", "できる", "できます", "でき、", "機能", "表示", "通知", "登録", "検索", "送信",
+)  # fmt: skip
+CAPABLE: Final = _any(r"\b(?:can|could|may|lets?|allows?)\b", r"\bk(?:ann|önnen)\b", "でき")
+# How people get by without the product.
+WITHOUT_IT: Final = _any(
+    r"\bpaper\b", r"\bby (?:phone|fax)\b", r"\bspreadsheets?\b", r"\bExcel\b", r"\bin person\b",
+    r"\bPapier\b", r"\btelefonisch\b", r"\bper Telefon\b", "電話", "紙",
 )  # fmt: skip
 DEPLOYMENT: Final = _any(
     r"\bdeploy\w*", r"\bhost(?:ed|ing)\b", r"\bon[- ]premises?\b", r"\bin the cloud\b", r"\bruns? on\b",
@@ -153,7 +171,7 @@ QUALITIES: Final = {
         r"\b24/7\b", r"\bVerfügbarkeit\b", "可用性", "24時間",
     ),
     "capacity": _any(
-        r"\b\d[\d.,]*\s*k?\s*(?:(?:concurrent|simultaneous|daily|active|gleichzeitige)\s+)?(?:users|requests|orders|customers|transactions|devices|visitors|bookings|members|Nutzer|Kunden|Mitglieder)\b",
+        r"\b\d[\d.,]{0,30}\s*k?\s*(?:(?:concurrent|simultaneous|daily|active|gleichzeitige)\s+)?(?:users|requests|orders|customers|transactions|devices|visitors|bookings|members|Nutzer|Kunden|Mitglieder)\b",
         r"\bscal(?:e|es|able|ability)\b", r"\d[\d,]*\s*(?:人|件|名)",
     ),
     "security": _any(
@@ -187,11 +205,31 @@ DATE: Final = _any(
     r"\d{4}年(?:\d{1,2}月)?(?:\d{1,2}日)?(?:末)?", r"\d+(?:か月|ヶ月|週間|年)以内",
 )  # fmt: skip
 AMOUNT: Final = _any(
-    r"[$€£¥]\s?\d[\d.,]*\s*(?:k|m|million|thousand)?\b", r"\b\d[\d.,]*\s?(?:EUR|USD|GBP|CHF|JPY)\b", r"\d[\d.,]*\s?万円", r"\b\d[\d.,]*\s?%", r"\d[\d.,]*\s?[€円人件名分割倍]",
-    r"\b\d[\d.,]*\s+(?:(?:active|daily|monthly|weekly|new|registered|paying|concurrent)\s+)*(?:percent|prozent|euros?|dollars?|ms|milliseconds?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|users?|customers?|orders?|bookings?|requests?|people|members?|restaurants?|shops?|minuten|stunden|tage|wochen|monate|nutzer|kunden|mitglieder)\b",
+    r"[$€£¥]\s?\d[\d.,]{0,30}\s*(?:k|m|million|thousand)?\b", r"\b\d[\d.,]{0,30}\s?(?:EUR|USD|GBP|CHF|JPY)\b", r"\d[\d.,]{0,30}\s?万円", r"\b\d[\d.,]{0,30}\s?%", r"\d[\d.,]{0,30}\s?[€円人件名分割倍]",
+    r"\b\d[\d.,]{0,30}\s+(?:(?:active|daily|monthly|weekly|new|registered|paying|concurrent)\s+)*(?:percent|prozent|euros?|dollars?|ms|milliseconds?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|users?|customers?|orders?|bookings?|requests?|people|members?|restaurants?|shops?|minuten|stunden|tage|wochen|monate|nutzer|kunden|mitglieder)\b",
     r"\b(?:twice|half|double|halve)\b", r"\bdie Hälfte\b", "半分", "半減", "倍",
 )  # fmt: skip
-NUMBER: Final = re.compile(r"\d[\d.,]*\d|\d")
+CHANGE: Final = _any(
+    r"\bfrom \D{0,20}\d[^;]{0,30}? to \D{0,12}\d", r"\bvon \D{0,20}\d[^;]{0,30}? auf \D{0,12}\d",
+    r"\d[^。、]{0,8}から[^。、]{0,6}?\d",
+)  # fmt: skip
+MOVING: Final = _any(
+    r"\b(?:go|drop|fall|rise|shrink|sink|climb|move)(?:e?s)?\b", r"\bcomes? (?:down|up)\b",
+    r"\b(?:sink|steig|geh)(?:t|en)\b", r"\bf[aä]ll(?:t|en)\b", "[にへ](?:な|下|上|減|増)",
+)  # fmt: skip
+MOVED: Final = _any(
+    r"\b(?:went|rose|fell|dropped|grew|climbed|sank|was|were|ha[sd]|have)\b",
+    r"\b(?:stieg|fiel|sank|ging|wurde|war|hat)(?:en)?\b", "(?:した|ました|った)[。]?$",
+)  # fmt: skip
+DEADLINE: Final = _any(
+    rf"\bby (?:the )?(?:(?:end|start|beginning|middle) of )?(?:the )?(?:{DATE.pattern}|20\d\d\b)",
+    rf"\bbis (?:zum |zur |Ende |Anfang |Mitte )*(?:{DATE.pattern})", rf"(?:{DATE.pattern})までに",
+)  # fmt: skip
+COUNT: Final = _any(
+    r"\d\s?(?:[%\uff05割倍]|percent\b|Prozent\b)", r"\d\s?[人件名]",
+    r"\b\d[\d.,]*\s+(?:(?:active|daily|monthly|weekly|new|registered|paying|aktive|neue)\s+)*(?:users?|customers?|orders?|bookings?|people|members?|restaurants?|shops?|guests?|visitors?|subscribers?|Nutzer|Kunden|Mitglieder|Gäste)\b",
+)  # fmt: skip
+NUMBER: Final = re.compile(r"\d[\d.,]{0,30}\d|\d")
 VAGUE: Final = _any(
     r"\bfast\b", r"\beas(?:y|ily)\b", r"\brobust\b", r"\bscalable\b", r"\bseamless(?:ly)?\b",
     r"\befficient(?:ly)?\b", r"\buser-?friendly\b", r"\bflexible\b", r"\bappropriate\b", r"\bseveral\b",

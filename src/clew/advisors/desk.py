@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +11,7 @@ from clew.advisors.adr import AdrFile, file_name, plain_title, read_directory
 from clew.advisors.document import parse
 from clew.advisors.knowing import bearer_of
 from clew.advisors.writers import CALLER, HUMAN, absorbed, apply_sections
+from clew.kit.times import today
 
 if TYPE_CHECKING:
     from clew.advisors.model import Document, Facts, Kind
@@ -52,6 +52,7 @@ class Desk:
     title: str
     vision: Document | None
     records: tuple[AdrFile, ...]
+    records_place: str
 
     def begun(self, facts: Facts, standing: Standing) -> Made:
         """The first state of a turn: what the facts say, upon what stands already."""
@@ -90,26 +91,27 @@ class Desk:
             return _Built(builder.build_vision(facts, title=self.title), facts, ())
         vision = bearer_of(facts, self.vision.title) if self.vision else None
         draft, made = builder.build_architecture(
-            facts, title=self.title, vision=vision, metadata={"updated": today()}, adrs=self.records
+            facts,
+            title=self.title,
+            vision=vision,
+            metadata={"updated": today()},
+            adrs=self.records,
+            adr_directory=self.records_place,
         )
-        return _Built(replace(draft, metadata={}), facts, tuple(map(_named, made)))
+        records = tuple(self._named(one) for one in made)
+        return _Built(replace(draft, metadata={}), facts, records)
+
+    def _named(self, record: Document) -> tuple[str, Document]:
+        """A new record under its file's name, without the number that it was handed over with."""
+        plain = record.with_metadata(number="")
+        number = int(record.metadata["number"])
+        return file_name(number, plain_title(plain), self.records), plain
 
 
 class _Built(NamedTuple):
     draft: Document
     facts: Facts
     records: tuple[tuple[str, Document], ...]
-
-
-def _named(record: Document) -> tuple[str, Document]:
-    """A new record under the name of its file, without the number that it was handed over with."""
-    plain = record.with_metadata(number="")
-    return file_name(int(record.metadata["number"]), plain_title(plain)), plain
-
-
-def today() -> str:
-    """The day, where the user is."""
-    return date.today().isoformat()  # noqa: DTZ011 - a local day is what is meant
 
 
 def existing_records(before: Conversation, project: Path | None) -> tuple[AdrFile, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clew.advisors.model import Kind, Template
 
 LARGEST_TEXT = 2_000_000
-_HEADING = re.compile(r" {0,3}(#{1,3})(?:[ \t]+(.*))?$")
+HEADING = re.compile(r" {0,3}(#{1,3})(?:[ \t]+(.*))?$")
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,60}):(?:[ \t]+(.*))?")
 _PLAIN_VALUE = re.compile(r"[\w./()\[\]<>=~+,@$%&*-](?:[\w ./()\[\]<>=~+,;@$%&*'-]|:(?! ))*")
 
@@ -49,7 +49,7 @@ def parse(text: str, kind: Kind) -> Document:
     title, sections = "", list[Section]()
     level, heading, body = 0, "", list[str]()
     for line, outside in zip(lines, outside_code(lines), strict=True):
-        found = _HEADING.match(line) if outside else None
+        found = HEADING.match(line) if outside else None
         if not found:
             body.append(line)
             continue
@@ -136,11 +136,12 @@ def _pair(key: str, value: str) -> str:
 def _front_matter(document: Document) -> str:
     lines = ["---"]
     for key, value in document.metadata.items():
-        lines.append(f"{key}:{value}" if value.startswith("\n") else f"{key}: {_scalar(value)}")
+        lines.append(f"{key}:{value}" if value.startswith("\n") else f"{key}: {scalar(value)}")
     return "\n".join([*lines, "---"])
 
 
-def _scalar(value: str) -> str:
+def scalar(value: str) -> str:
+    """A value as front matter has it, quoted where it must be."""
     return value if _PLAIN_VALUE.fullmatch(value) else dumps(value)
 
 
@@ -159,8 +160,10 @@ def _take_front_matter(lines: list[str]) -> tuple[dict[str, str], list[str]]:
             metadata[key] = _unquoted(found[2] or "")
         elif key and line.strip():
             metadata[key] += "\n" + line.rstrip()
-        elif line.strip():
+        elif line.strip() and not line.startswith("#"):  # MADR's own template begins with a comment
             return {}, lines
+    if not metadata and any(line.startswith("#") for line in lines[1:end]):
+        return {}, lines
     return metadata, lines[end + 1 :]
 
 
@@ -176,4 +179,13 @@ def _unquoted(text: str) -> str:
     return value
 
 
-__all__ = ["LARGEST_TEXT", "PREAMBLE", "parse", "render", "render_body", "with_ids"]
+__all__ = [
+    "HEADING",
+    "LARGEST_TEXT",
+    "PREAMBLE",
+    "parse",
+    "render",
+    "render_body",
+    "scalar",
+    "with_ids",
+]

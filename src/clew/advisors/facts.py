@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from clew.advisors import cues
 from clew.advisors.lexicon import (
     CATEGORY,
-    CATEGORY_JAPANESE,
     PARTS,
     SECONDARY,
+    SERVED,
+    category_in,
     role_stem,
     roles_in,
+    says_a_deed,
     systems_in,
     technologies_in,
 )
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 MOST_STATEMENTS = 2_000
 _ENOUGH_FEATURES = 2
 _SURE = frozenset({"EX", "RI", "AS", "SM", "BO", "CO", "DP"})
+_MEASURED = frozenset({"performance", "availability"})
 _ORDER = (
     ("EX", cues.EXCLUSION),
     ("RI", cues.RISK),
@@ -142,16 +145,43 @@ def heading_kind(heading: str) -> str:
 
 def _weighed(text: str) -> str:
     measured = cues.AMOUNT.search(text) or cues.DATE.search(text)
-    asked_of_it = _BE.search(text) and any(cue.search(text) for cue in cues.QUALITIES.values())
+    asked_of_it = _BE.search(text) and _quality_of(text)
+    capability = cues.MUST_CAPABILITY.search(text) or _done_for_people(text)
     found = {
-        "BO": cues.GOAL.search(text) or (cues.OUTCOME.search(text) and measured),
-        "CO": asked_of_it
-        or (cues.CONSTRAINT.search(text) and not cues.MUST_CAPABILITY.search(text)),
+        "BO": cues.GOAL.search(text) or (cues.OUTCOME.search(text) and measured) or _aims(text),
+        "CO": asked_of_it or (cues.CONSTRAINT.search(text) and not capability),
         "PB": cues.PROBLEM.search(text),
-        "FE": cues.FEATURE.search(text) or cues.MUST_CAPABILITY.search(text),
+        "FE": cues.FEATURE.search(text) or capability or _is_done_with_it(text),
         "DP": cues.DEPLOYMENT.search(text),
     }
-    return next((prefix for prefix, said in found.items() if said), "BG")
+    return next((prefix for prefix, said in found.items() if said), _unasked(text))
+
+
+def _aims(text: str) -> bool:
+    """Whether a sentence says a change in numbers, or a number and the day it is reached."""
+    if cues.CAPABLE.search(text) or cues.MOVED.search(text):
+        return False
+    dated = bool(cues.DEADLINE.search(text))
+    if cues.CHANGE.search(text):
+        return dated or bool(cues.MOVING.search(text) and not cues.PROBLEM.search(text))
+    return dated and bool(cues.COUNT.search(text)) and not cues.OBLIGATION.search(text)
+
+
+def _done_for_people(text: str) -> bool:
+    """Whether something must be done for people or shown to them, without a measure of how."""
+    said = cues.MUST_BE_DONE.search(text) or SERVED.match(text)
+    return bool(said) and not cues.LIMIT.search(text) and not _quality_of(text)
+
+
+def _is_done_with_it(text: str) -> bool:
+    """Whether people do something with the product, as far as words can tell."""
+    return says_a_deed(text) and not cues.WITHOUT_IT.search(text)
+
+
+def _unasked(text: str) -> str:
+    """The kind of a sentence without a cue: a measured quality asks for it by itself."""
+    measured = cues.LIMIT.search(text) and _quality_of(text) in _MEASURED
+    return "CO" if measured and not category_in(text) else "BG"
 
 
 def _facts_of(statement: Statement) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -285,11 +315,11 @@ def _relative_features(text: str) -> list[str]:
 
 def _product(text: str) -> dict[str, str]:
     """What a sentence says about the product as a whole."""
-    found = CATEGORY.search(text) or CATEGORY_JAPANESE.search(text)
-    if not found:
+    category = category_in(text)
+    if not category:
         return {}
     return {
-        "category": inline(found[1].strip()),
+        "category": inline(category),
         "benefit": inline(first(_BENEFIT, text, 1).rstrip(" .")),
         "unlike": inline(first(_UNLIKE, text, 1)),
     }

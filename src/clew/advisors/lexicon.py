@@ -114,13 +114,49 @@ ROLE: Final = re.compile(
 ROLE_GERMAN: Final = re.compile(
     r"\b\w*(?:[Kk]unden|[Nn]utzer|[Mm]itarbeiter|[Aa]dministratoren|[Ää]rzte|[Pp]atienten|[Ff]ahrer|[Ll]ehrer|"
     r"[Ss]chüler|[Ee]ltern|[Gg]äste|[Hh]ändler|[Mm]itglieder|[Kk]assenwart|[Vv]orstand|[Tt]rainer|[Vv]erwalter|"
-    r"[Hh]elfer|[Tt]echniker)(?:innen|in|n)?\b"
+    r"[Hh]elfer|[Tt]echniker|[Kk]ellner|[Kk]öche)(?:innen|in|n)?\b"
 )
 ROLE_JAPANESE: Final = re.compile(
     "(?:一般)?(?:利用者|ユーザー|顧客|管理者|従業員|社員|店員|店長|患者|医師|看護師|学生|教師|先生|保護者|運転手|担当者|お客様|来店客|スタッフ|配達員|会員)"
 )
 SECONDARY: Final = re.compile(
     r"admin|manager|owner|operator|auditor|regulator|accountant|treasurer|moderator|supplier|partner|vorstand|kassenwart|verwalter|管理者|店長",
+    re.IGNORECASE,
+)
+
+# What people do with a program; "Waiters see the evening's reservations" says what it is for.
+_DEEDS: Final = (
+    "accept|add|appl(?:y|ie)|approve|archive|arrange|assign|attach|book|borrow|browse|buy|cancel|change|chat|choose|comment|"
+    "compare|complete|confirm|cop(?:y|ie)|create|delete|download|edit|enter|fill|filter|find(?!s? (?:it|that)\\b)|follow|get|"
+    "invite|join|label|list|log|manage|mark|message|order|pay(?=s? (?:online|by|with|through|via)\\b)|pick|plan|post|preview|publish|"
+    "rate|read|receive|record|redeem|register|reject|rename|renew|rent|reorder|repl(?:y|ie)|report|request|reschedule|"
+    "reserve|return|review|save|scan|schedule|search|see|select|share|sign|sort|submit|subscribe|swap|tag|transfer|"
+    "unsubscribe|update|upload|verif(?:y|ie)|view|vote|watch|write|print"
+)
+_DEEDS_GERMAN: Final = (
+    "(?:buch|reservier|bestell|bezahl|stornier|änder|bearbeit|erfass|such|filter|druck|scann|bewert|wähl|plan|verwalt|prüf|"
+    "bestätig|meld|schreib|teil|kommentier|vergleich)(?:e?n|e?t)|sehen|sieht|finden|findet|lesen|liest|erhalten|erhält|"
+    "bekommen|bekommt"
+)
+_DEEDS_JAPANESE: Final = "見|閲覧|確認|予約|注文|選|検索|登録|変更|編集|印刷|受け取|支払|取り消|キャンセル|共有|送|投稿|入力|承認|管理"
+_WHO: Final = rf"(?:(?:{_MODIFIER}) ){{0,2}}(?:{_ROLES})"
+_THE: Final = "(?:(?:the|an?|every|each|all|our|any|both) )?"
+DEED: Final = (
+    re.compile(
+        rf"{_THE}{_WHO}(?:(?:,| and| or) (?:the )?{_WHO})*(?: (?:also|then|always|only|later))? (?:{_DEEDS})(?:e?s)?\b(?= \w)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?:(?:[DdJj](?:er|ie|as|ede[rs]?)|[Ee]ine?|[Aa]lle|[Uu]nsere) )?{ROLE_GERMAN.pattern} (?:{_DEEDS_GERMAN})\b(?= \w)"
+    ),
+    re.compile(
+        rf"{ROLE_JAPANESE.pattern}[はが].{{1,60}}を(?:{_DEEDS_JAPANESE})(?!.*(?:した|ました)。?$)"
+    ),
+)
+# "Customers must be greeted by name": what is done for people, not what is asked of them.
+SERVED: Final = re.compile(
+    rf"{_THE}{_WHO} must (?:also |always )?be (?!(?:authenticat|authori[sz]|bas|encrypt|identifi|insur|licens|limit|locat|logg|"
+    r"protect|register|regist|requir|train|verifi)ed\b)(?:\w+ed|told|shown|sent|given|taught|led)\b",
     re.IGNORECASE,
 )
 
@@ -144,6 +180,11 @@ CATEGORY: Final = re.compile(
     r"site|portal|dashboard|game|bot|plug-?in|extension|engine|framework|API|CLI|program|marketplace|software|assistant|"
     r"planner|tracker|editor|server|client|\w*-?App|\w*[Ss]ystem|\w*anwendung|\w*[Pp]ortal|\w*verwaltung))\b",
     re.IGNORECASE,
+)
+# A text that begins with what it is about: "A shop.", "An exchange for used books."
+OPENING: Final = re.compile(
+    r"(?:An?|Eine?)\s+((?:(?!(?:an?|the|is|are|ist|der|die|das)\b)[\w/+-]+\s+){0,2}?[\w/+-]+)"
+    r"(?=[.!]?$|,?\s(?:for|to|that|which|where|with|on|in|für|mit|zum|zur|im|in dem|in der)\b)"
 )
 CATEGORY_JAPANESE: Final = re.compile(
     r"([一-龯ァ-ヶーA-Za-z0-9・]{1,20}?(?:システム|アプリ(?:ケーション)?|ツール|サービス|サイト|ソフト(?:ウェア)?))"
@@ -177,6 +218,18 @@ def systems_in(text: str) -> list[tuple[str, str]]:
         if match[1] not in known and not any(name in match[1] for _, name, _ in found):
             found.append((match.start(1), match[1].rstrip("."), ""))
     return list({name: (name, purpose) for _, name, purpose in sorted(found)}.values())
+
+
+def says_a_deed(text: str) -> bool:
+    """Whether a sentence says what people do with the product, or what it does for them."""
+    return SERVED.match(text) is not None or any(pattern.match(text) for pattern in DEED)
+
+
+def category_in(text: str) -> str:
+    """What kind of thing a sentence says that the product is, or nothing."""
+    found = CATEGORY.search(text) or CATEGORY_JAPANESE.search(text) or OPENING.match(text)
+    opened = found and found.re is OPENING
+    return "" if not found or (opened and ROLE.match(found[1])) else found[1].strip()
 
 
 def role_stem(role: str) -> str:

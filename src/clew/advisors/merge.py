@@ -38,14 +38,6 @@ def refine(old: Document, generated_before: Document | None, new: Document) -> D
     return with_ids(Document(new.kind, title, sections, metadata))
 
 
-def changed_sections(one: Document, other: Document) -> tuple[str, ...]:
-    """The keys of the sections that differ between two versions."""
-    first = {section.key: section for section in one.sections}
-    second = {section.key: section for section in other.sections}
-    keys = dict.fromkeys([*first, *second])
-    return tuple(key for key in keys if first.get(key) != second.get(key))
-
-
 def _placed(order: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The order there is, with what is new put behind what it follows in the wanted order."""
     placed = list(order)

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clew.history.difftext import file_diffs, file_sections, header_name
 from clew.kit.errors import ClewError, Invalid, NotFound
-from clew.kit.git import guard, run_git
+from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.specs.commits import commits_or_none
 from clew.specs.places import CHANT
 
@@ -17,18 +18,8 @@ if TYPE_CHECKING:
     from clew.specs.model import Spec
 
 _LARGEST = 20_000_000
-_FLAGS = (
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "-U0",
-    "-M",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-)
+_FLAGS = (*PLAIN_DIFF, "-U0", "-M")
 _PLACES = ("--", ":(top)", f":(top,exclude){CHANT}")  # specs are no part of what was made for them
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_FILE = re.compile(r"^diff --git ", re.MULTILINE)
 _RANGE = re.compile(r"(.*?)(\.{2,3})(.*)")
 
 
@@ -119,7 +110,7 @@ def _commit(project: Path, revision: str) -> bool:
 
 
 def _git(project: Path, *arguments: str) -> str:
-    raw = run_git("-c", "core.quotePath=false", *arguments, cwd=project)
+    raw = run_git(*arguments, cwd=project)
     if len(raw) > _LARGEST:
         raise Invalid("The changes are larger than 20 MB", "Name a smaller range of commits.")
     return raw.decode("utf-8", "replace")
@@ -128,40 +119,16 @@ def _git(project: Path, *arguments: str) -> str:
 def _changes(text: str) -> tuple[Change, ...]:
     """A diff without context, taken apart; several changes of one file become one."""
     files: dict[str, Change] = {}
-    for part in _FILE.split(text)[1:]:
-        one = _change(part)
-        known = files.get(one.path, Change(one.path))
-        files[one.path] = Change(
-            one.path,
+    for section in file_sections(text):
+        if not section.startswith("diff --git "):
+            continue
+        one = next(file_diffs(section))
+        path = one.path or header_name(section)
+        known = files.get(path, Change(path))
+        files[path] = Change(
+            path,
             (*known.added, *one.added),
-            known.removed + one.removed,
-            known.binary or one.binary,
+            known.removed + len(one.removed),
+            known.binary or "\nBinary files " in section,
         )
     return tuple(files.values())
-
-
-def _change(part: str) -> Change:
-    """One file of a diff, from behind `diff --git `."""
-    header, *lines = part.split("\n")
-    path, number, in_hunk = _path(header[len(header) // 2 + 1 :]), 0, False
-    added: list[tuple[int, str]] = []
-    removed = 0
-    for line in lines:
-        hunk = _HUNK.match(line)
-        if hunk:
-            number, in_hunk = int(hunk[1]), True
-        elif in_hunk and line.startswith("+"):
-            added.append((number, line[1:]))
-            number += 1
-        elif in_hunk and line.startswith("-"):
-            removed += 1
-        elif line.startswith(("--- ", "+++ ")):
-            path = _path(line[4:]) or path
-        elif line.startswith("rename to "):
-            path = line.removeprefix("rename to ").strip('"')
-    return Change(path, tuple(added), removed, "\nBinary files " in part)
-
-
-def _path(text: str) -> str:
-    name = text.rstrip("\t").strip('"')
-    return "" if name == "/dev/null" else name[2:]

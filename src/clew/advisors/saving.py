@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING, Final
 
 from clew.advisors import adr
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic
-from clew.kit.project import find_project
+from clew.kit.project import clew_home, find_project
 from clew.kit.shown import clipped, os_reason, shown_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ def project_of(settings: Mapping[str, str], explicit: str | None = None) -> Path
         if explicit or settings.get("project"):
             raise
         return None
+
+
+def lock_file(project: Path | None, conversation_id: str = "") -> Path:
+    """What is held while documents are written: the project's lock, else the conversation's."""
+    what = f"project {project}" if project else f"conversation {conversation_id}"
+    name = hashlib.sha256(what.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return clew_home() / "locks" / f"advisors-{name}.lock"
 
 
 def documents_directory(project: Path) -> Path:
@@ -70,6 +78,12 @@ def records_directory(project: Path) -> Path:
     """The directory of decision records: the project's own, or `adr` among its documents."""
     known = adr.find_directory(project)
     return confined(project, known or documents_directory(project) / "adr")
+
+
+def records_place(project: Path) -> str:
+    """How links in a project's documents reach its records."""
+    place = os.path.relpath(records_directory(project), documents_directory(project))
+    return place.replace(os.sep, "/")
 
 
 def shown(project: Path, path: Path) -> str:

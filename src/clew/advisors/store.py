@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.advisors.model import Facts
@@ -19,6 +18,7 @@ from clew.kit.files import private_directory
 from clew.kit.project import clew_home
 from clew.kit.shown import clipped, shown_text
 from clew.kit.sqlite import open_database, writing
+from clew.kit.times import utc_now
 
 if TYPE_CHECKING:
     import sqlite3
@@ -140,11 +140,6 @@ def checked_id(text: str) -> str:
     return text
 
 
-def now_text() -> str:
-    """The time now, in UTC."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 @contextmanager
 def opened_store() -> Iterator[ConversationStore]:
     """The store, for the length of a call."""
@@ -200,7 +195,7 @@ class ConversationStore:
         _check_size("What is known", len(facts), LARGEST_FACTS)
         for document in turn.documents:
             _check_size(document.name, len(document.text), LARGEST_DOCUMENT)
-        version, now = before.version + 1, now_text()
+        version, now = before.version + 1, utc_now()
         with writing(self._database) as database:
             if _version(database, before.id) != before.version:
                 return None

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.advisors.blocks import REFERENCE, cell
+from clew.advisors.blocks import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,22 +97,3 @@ def _row(
         tuple(sorted(decisions)),
         tuple(one.id for one in specs if feature in one.references),
     )
-
-
-def table(rows: Sequence[Row]) -> str:
-    """The matrix as a Markdown table."""
-    lines = [
-        "| Objective | Feature | What | Components | Decisions | Specs |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        cells = [
-            row.objective,
-            row.feature,
-            row.text,
-            ", ".join(row.components),
-            ", ".join(row.decisions),
-            ", ".join(row.specs),
-        ]
-        lines.append("| " + " | ".join(map(cell, cells)) + " |")
-    return "\n".join(lines)

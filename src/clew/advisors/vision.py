@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DIMENSIONS: Final = ("Features", "Quality", "Schedule", "Cost", "Staff")
 UNDECIDED: Final = "not decided"
+UNTITLED: Final = "Untitled project"
 _STAFF = re.compile(
     r"\bteam of\b|\b(?:developers?|engineers?|people) (?:are|is) available\b|\b\w+ developers?\b",
     re.IGNORECASE,
@@ -91,8 +92,7 @@ def statement(facts: Facts, name: str) -> str:
     lines = {
         "For:": ", ".join(users[:6]) or _gap(facts, "users"),
         "whose problem is:": f"{need.text} _({need.source})_" if need else _gap(facts, "problem"),
-        "it is:" if _same_words(name, about_product) else f"{name} is:": _category(about_product)
-        or f"{NOT_KNOWN}.",
+        _subject(name, about_product): _category(about_product) or f"{NOT_KNOWN}.",
         "that should:": benefit
         or (f"{goal.text} _({goal.id})_" if goal else _gap(facts, "objectives")),
         "unlike:": about_product.get("unlike") if about_product else "",
@@ -100,8 +100,9 @@ def statement(facts: Facts, name: str) -> str:
     return "\n".join(f"- **{label}** {text}" for label, text in lines.items() if text)
 
 
-def _same_words(name: str, about_product: Item | None) -> bool:
-    return about_product is not None and same_text(name) == same_text(about_product.get("category"))
+def _subject(name: str, about_product: Item | None) -> str:
+    category = about_product.get("category") if about_product else ""
+    return "it is:" if same_text(name) in map(same_text, (UNTITLED, category)) else f"{name} is:"
 
 
 def _category(about_product: Item | None) -> str:

@@ -55,9 +55,3 @@ def contained(one: frozenset[str], other: frozenset[str]) -> float:
     """How much of the smaller set is in the larger: 0 to 1."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
-
-
-def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much two sets have in common: 0 to 1."""
-    either = len(one | other)
-    return len(one & other) / either if either else 0.0

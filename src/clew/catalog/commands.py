@@ -27,6 +27,10 @@ _ADDRESS: JsonObject = {
     "c2": string("Action identifier"),
     "c3": string("Target identifier"),
 }
+_ALGORITHM: JsonObject = {
+    **string("ranked by default"),
+    "enum": ["ranked", "cosine", "tfidf", "bm25"],
+}
 _COMMAND: JsonObject = {"c1": STRING, "c2": STRING, "c3": STRING, "description": STRING}
 _HITS = list_schema(
     object_schema({**_COMMAND, "score": NUMBER}, "c1", "c2", "c3", "description", "score")
@@ -53,6 +57,7 @@ COMMANDS_TOOLS = (
         effect=READS,
         core=True,
         properties={"query": string("Search query"), "agent": _AGENT},
+        also_accepts={"algorithm": _ALGORITHM},
         required=("query",),
         output=_HITS,
     ),
@@ -70,10 +75,7 @@ COMMANDS_TOOLS = (
             "agent": string("Agent name, or * for all"),
             "c1": string("Only this domain"),
             "limit": {**integer("At most so many"), "minimum": 1, "maximum": 100},
-            "algorithm": {
-                **string("ranked by default"),
-                "enum": ["ranked", "cosine", "tfidf", "bm25"],
-            },
+            "algorithm": _ALGORITHM,
             "explain": boolean("Say why"),
         },
         output=_HITS,

@@ -6,7 +6,15 @@ from __future__ import annotations
 class Face:
     """One name that the program goes by."""
 
-    __slots__ = ("instructions", "name", "rooms", "serve_command", "server_name", "summary")
+    __slots__ = (
+        "instructions",
+        "name",
+        "rooms",
+        "serve_command",
+        "server_name",
+        "summary",
+        "wrong_version",
+    )
 
     def __init__(
         self,
@@ -17,6 +25,7 @@ class Face:
         rooms: tuple[str, ...],
         summary: str,
         instructions: str | None = None,
+        wrong_version: str | None = None,
     ) -> None:
         self.name = name
         self.server_name = server_name
@@ -24,6 +33,7 @@ class Face:
         self.rooms = rooms
         self.summary = summary
         self.instructions = instructions
+        self.wrong_version = wrong_version
 
 
 ROOMS = ("history", "specs", "work", "commands", "advisors", "thread", "guide")
@@ -71,6 +81,7 @@ FACES = {
             serve_command="serve",
             rooms=("advisors",),
             summary="Specialists that write vision and architecture documents.",
+            wrong_version='Invalid request: jsonrpc must be "2.0"',
         ),
     )
 }

@@ -30,18 +30,13 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def built_tools() -> tuple[Tool, ...]:
-    """The tools whose room is built."""
-    return tuple(tool for tool in TOOLS if tool.handler)
-
-
 def offered_name(tool: Tool, face: Face) -> str:
     """The tool's name on this face: the face's own tools are plain, guests may carry a prefix."""
     return tool.name if tool.face == face.name else tool.prefixed_name
 
 
 def select_tools(
-    face: Face, options: Mapping[str, str], tools: tuple[Tool, ...] | None = None
+    face: Face, options: Mapping[str, str], tools: tuple[Tool, ...] = TOOLS
 ) -> dict[str, Tool]:
     """What a server offers, by name, in the catalogue's order.
 
@@ -49,14 +44,13 @@ def select_tools(
     whole program offers a small core unless `--toolsets` or `--tools` say more. Exclusions
     come after that, and `--read-only` always wins.
     """
-    known = built_tools() if tools is None else tools
     wanted_sets = _words(options.get("toolsets", ""))
     wanted_tools = _words(options.get("tools", ""))
     excluded = _words(options.get("exclude_tools", ""))
     _check_toolsets(wanted_sets)
     _check_names(face, [*wanted_tools, *excluded])
     chosen: dict[str, Tool] = {}
-    for tool in known:
+    for tool in tools:
         name = offered_name(tool, face)
         if wanted_sets or wanted_tools:
             taken = name in wanted_tools or tool.toolset in wanted_sets or "all" in wanted_sets

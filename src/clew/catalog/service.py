@@ -36,6 +36,7 @@ class CatalogService(Service):
         super().__init__()
         self.name = face.server_name
         self.instructions = face.instructions
+        self.wrong_version = face.wrong_version or self.wrong_version
         self.settings = settings or {}
         self._offered = offered
         self._handlers: dict[str, Handler] = {}
@@ -143,7 +144,6 @@ def _refusal(error: Exception) -> Exception | None:
 
 def load_handler(tool: Tool) -> Handler:
     """The function that a tool's declaration names."""
-    assert tool.handler is not None
     module, _, attribute = tool.handler.partition(":")
     handler: Handler = _load(module, attribute)
     return handler

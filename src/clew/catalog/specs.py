@@ -54,6 +54,10 @@ _DIAGNOSTIC = object_schema(
 _DIAGNOSTICS: JsonObject = {"type": "array", "items": _DIAGNOSTIC}
 
 
+# What a page's `next_offset` is given back as.
+_OFFSET = {"offset": INTEGER}
+
+
 def _spec_tool(name: str, description: str, **settings: Any) -> Tool:
     return Tool(name, description, face="chant", toolset="specs", **settings)
 
@@ -76,6 +80,7 @@ SPECS_TOOLS = (
             ),
             "limit": integer("Maximum number of specs to return (default: 50)"),
         },
+        also_accepts=_OFFSET,
         output=_SPEC_PAGE,
     ),
     _by_id(
@@ -106,6 +111,7 @@ SPECS_TOOLS = (
         effect=READS,
         core=True,
         properties={"limit": integer("Maximum number of specs to return (default: 50)")},
+        also_accepts=_OFFSET,
         output=_SPEC_PAGE,
     ),
     _spec_tool(

@@ -45,13 +45,6 @@ def searched_text(command: Command) -> str:
     return f"{command.c1} {command.c2} {command.c3} {command.description}".lower()
 
 
-def cosine_similarity(one: str, other: str) -> float:
-    """The cosine of the angle between two texts' word counts; 0 when they share no word."""
-    ours, theirs = Counter(cosine_words(one)), Counter(cosine_words(other))
-    shared = sum(count * theirs[word] for word, count in ours.items())
-    return shared / (_length(ours.values()) * _length(theirs.values()))
-
-
 def _length(values: Iterable[float]) -> float:
     return sqrt(sum(value * value for value in values))
 

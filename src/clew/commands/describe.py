@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.commands import frontmatter, paths
-from clew.commands.execute import same_addresses
 from clew.commands.names import is_name
-from clew.commands.places import DEFAULT_AGENT, find_layers, registries
+from clew.commands.places import DEFAULT_AGENT
 from clew.commands.registry import load_commands
 from clew.commands.render import names_in
 from clew.commands.store import record_of
-from clew.commands.templates import choose, home_in, variants
+from clew.commands.templates import choose, find_home, readings, variants
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
@@ -30,7 +29,9 @@ def describe(
     commands = load_commands(agent, settings)
     if not any(command.address == address for command in commands):
         commands = load_commands(agent, settings, fresh=True)
-    for same in same_addresses(agent, address):
+    for owner, same in readings(agent, address):
+        if owner != agent:
+            continue
         found = [command for command in commands if command.address == same]
         if found:
             home = find_command_home(agent, same, settings)
@@ -44,9 +45,7 @@ def find_command_home(
     """Where the templates of a command are; None for names that no path may hold."""
     if not is_name(agent) or not all(map(is_name, address)):
         return None
-    layers = find_layers(settings)
-    listed, _ = registries(layers)
-    return home_in(layers, listed, agent, address)
+    return find_home(agent, address, settings)
 
 
 def _described(command: Command, home: Home | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from clew.commands.places import (
     HOME,
     PACKAGED,
     PROJECT,
+    configured_label,
     find_layers,
     registries,
     registry_file,
@@ -91,7 +92,8 @@ def registry_findings(
         folder = by_address.get(record.address)
         if folder is None:
             text = f"{record.label} is listed, but has no template: it can be found and not run"
-            fix = f"Write it (clew command new {record.label}), or export the registry anew."
+            label = configured_label(agent, record.address)
+            fix = f"Write it (clew command new {label}), or export the registry anew."
             yield Finding("template-missing", "error", path, text, fix)
         else:
             yield from _differences(path, record, folder, agent)

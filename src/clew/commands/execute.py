@@ -11,7 +11,7 @@ from clew.commands.declared import declared_variables, is_true
 from clew.commands.failures import CommandNotFound, ExecutionFailure
 from clew.commands.inputs import LARGEST_INPUT
 from clew.commands.names import check_name, is_name, is_variable_name
-from clew.commands.places import DEFAULT_AGENT, find_layers, registries
+from clew.commands.places import DEFAULT_AGENT, configured_label
 from clew.commands.render import (
     DESTINATION,
     FILE,
@@ -22,7 +22,7 @@ from clew.commands.render import (
     render_compatibly,
 )
 from clew.commands.render import render as render_text
-from clew.commands.templates import DEFAULT, choose, file_name, home_in, variants
+from clew.commands.templates import DEFAULT, choose, file_name, find_home, variants
 from clew.kit.errors import ClewError, Invalid
 
 TYPE_CHECKING = False
@@ -56,8 +56,8 @@ class Request:
 
     @property
     def label(self) -> str:
-        """The address as people write it."""
-        return " ".join(self.address)
+        """The address as a command line has it: the configuration, the action, the target."""
+        return configured_label(self.agent, self.address)
 
 
 class Rendered:
@@ -139,24 +139,12 @@ def _home(request: Request, settings: Mapping[str, str] | None) -> Home:
     check_name("agent", request.agent)
     check_name("edition", request.edition or DEFAULT)
     check_name("adaptation", request.adaptation or DEFAULT)
-    layers = find_layers(settings)
-    listed, _ = registries(layers)
-    for address in same_addresses(request.agent, request.address):
-        home = home_in(layers, listed, request.agent, address)
-        if home is not None:
-            return home
+    home = find_home(request.agent, request.address, settings)
+    if home is not None:
+        return home
     from clew.commands.misses import explain_miss
 
     raise explain_miss(request, settings)
-
-
-def same_addresses(agent: str, address: tuple[str, str, str]) -> list[tuple[str, str, str]]:
-    """The address, and the one it stands for when the domain is written with its agent."""
-    c1, c2, c3 = address
-    found = [address]
-    if c1.startswith(f"{agent}-") and is_name(c1.removeprefix(f"{agent}-")):
-        found.append((c1.removeprefix(f"{agent}-"), c2, c3))
-    return found
 
 
 def _template(request: Request, home: Home) -> Template:

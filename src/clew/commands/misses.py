@@ -6,29 +6,46 @@ from typing import TYPE_CHECKING
 
 from clew.commands.failures import CommandFailure, CommandNotFound, ExecutionFailure
 from clew.commands.names import nearest
+from clew.commands.places import configured_label
 from clew.commands.registry import load_commands
-from clew.commands.templates import file_name
+from clew.commands.templates import file_name, readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clew.commands.execute import Request
+    from clew.commands.model import Command
 
 
 def explain_miss(request: Request, settings: Mapping[str, str] | None) -> CommandFailure:
     """The failure for an address that has no template anywhere."""
-    try:
-        commands = load_commands(request.agent, settings)
-    except CommandFailure as failure:
-        return failure
-    known = {command.address: command for command in commands}
-    if request.address in known:
-        where = known[request.address].source
-        return ExecutionFailure(
-            request.label,
-            f"Template not found: {'/'.join(request.address)}/{file_name('default')}",
-            f"It is listed in {where}. Write the template: clew command new {request.label}",
-        )
-    near = nearest(request.label, (command.label for command in commands))
+    labels: list[str] = []
+    for agent, address in readings(request.agent, request.address):
+        try:
+            commands = load_commands(agent, settings)
+        except CommandFailure as failure:
+            if agent == request.agent:
+                return failure
+            continue
+        listed = next((command for command in commands if command.address == address), None)
+        if listed is not None:
+            return _without_template(listed)
+        labels += [_label(command, request.agent) for command in commands]
+    near = nearest(" ".join(request.address), labels)
     hint = f"Did you mean {' or '.join(near)}?" if near else "See: clew command list"
     return CommandNotFound(request.address, hint, near)
+
+
+def _without_template(command: Command) -> ExecutionFailure:
+    label = configured_label(command.agent, command.address)
+    return ExecutionFailure(
+        label,
+        f"Template not found: {'/'.join(command.address)}/{file_name('default')}",
+        f"It is listed in {command.source}. Write the template: clew command new {label}",
+    )
+
+
+def _label(command: Command, agent: str) -> str:
+    """How a caller who named this agent writes the command's address."""
+    own = command.agent == agent
+    return command.label if own else configured_label(command.agent, command.address)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 DEFAULT_AGENT = "climpt"
 # An earlier layer hides the same address in a later one.
 PROJECT, USER, PACKAGED = "project", "user", "packaged"
-LAYERS = (PROJECT, USER, PACKAGED)
 HOME = ".agent/climpt"
 CONFIG_FILES = (f"{HOME}/mcp/config.json", f"{HOME}/config/registry_config.json")
 DEFAULT_REGISTRIES = {DEFAULT_AGENT: f"{HOME}/registry.json"}
@@ -151,6 +150,13 @@ def registry_file(layer: Layer, path: str) -> str:
 def profile_name(agent: str, c1: str) -> str:
     """The name of the configuration that an agent's domain uses."""
     return c1 if agent == DEFAULT_AGENT else f"{agent}-{c1}"
+
+
+def configured_label(agent: str, address: tuple[str, str, str]) -> str:
+    """An address as a command line has it, the domain with its agent where it needs one."""
+    c1, c2, c3 = address
+    named = c1 if c1.startswith(f"{agent}-") else profile_name(agent, c1)
+    return f"{named} {c2} {c3}"
 
 
 def read_profile(layer: Layer, name: str) -> Profile:

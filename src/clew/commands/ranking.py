@@ -19,7 +19,14 @@ from clew.commands.cosine import PLAIN_ALGORITHMS, PlainIndex
 from clew.commands.glossary import Expression
 from clew.commands.model import Command
 from clew.commands.terms import Reader, Term, Tokens
-from clew.commands.words import LONGEST_TEXT, STOP_WORDS, parts_of, pieces, stem
+from clew.commands.words import (
+    LONGEST_TEXT,
+    STOP_WORDS,
+    has_only_stop_words,
+    parts_of,
+    pieces,
+    stem,
+)
 
 RANKED = "ranked"
 ALGORITHMS = (RANKED, *PLAIN_ALGORITHMS)
@@ -75,13 +82,14 @@ class _Found:
 class CommandIndex:
     """Commands made ready for searching; of several with one address the first counts."""
 
-    def __init__(self, commands: Sequence[Command]) -> None:
+    def __init__(self, commands: Sequence[Command], skip: frozenset[str] = STOP_WORDS) -> None:
         first: dict[tuple[str, str, str], Command] = {}
         for command in commands:
             first.setdefault(command.address, command)
         self._commands = list(first.values())
+        self._skip = skip
         self._name_tokens = Tokens()
-        self._text_tokens = Tokens(skip=STOP_WORDS)
+        self._text_tokens = Tokens(skip=skip)
         self._postings: dict[str, dict[int, float]] = {}
         for number, command in enumerate(self._commands):
             self._add(number, command)
@@ -101,6 +109,10 @@ class CommandIndex:
         if algorithm != RANKED:
             text = " ".join(part for part in (query, action, target) if part)
             return self._plain_hits(self._plain.scores(text, algorithm), limit, c1)
+        if self._skip and has_only_stop_words(f"{query} {action or ''} {target or ''}"):
+            return self._with_stop_words.search(
+                query, limit=limit, c1=c1, action=action, target=target, explain=explain
+            )
         read = self._reader.terms
         terms = [*read(query), *read(action or "", "c2"), *read(target or "", "c3")]
         found = self._weighed([_Found(term, self._documents(term)) for term in terms])
@@ -148,6 +160,11 @@ class CommandIndex:
                 for token in self._tokens(place, getattr(command, place)):
                     placed.setdefault(f"{place}:{token}", {})[number] = 1.0
         return placed
+
+    @cached_property
+    def _with_stop_words(self) -> CommandIndex:
+        """The same commands for queries that have no other words."""
+        return CommandIndex(self._commands, skip=frozenset())
 
     @cached_property
     def _plain(self) -> PlainIndex:

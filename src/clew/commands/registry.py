@@ -14,6 +14,7 @@ from clew.commands.places import (
     CONFIG_FILES,
     DEFAULT_AGENT,
     PACKAGED,
+    USER,
     find_layers,
     registries,
     registry_file,
@@ -148,11 +149,14 @@ def _layer_records(
     if layer.origin == PACKAGED:
         return None
     named = registry_path(agent, listed)
+    shown = f"~/{named}" if layer.origin == USER and not named.startswith("/") else named
     try:
         path = registry_file(layer, named)
+        read = read_registry(path, agent, layer.origin)
+    except RegistryFailure as error:
+        raise RegistryFailure(shown, error.body["details"], error.hint or "") from None
     except ClewError as error:
-        raise RegistryFailure(named, error.message, error.hint or "") from None
-    read = read_registry(path, agent, layer.origin)
+        raise RegistryFailure(shown, error.message, error.hint or "") from None
     return None if read is None else (*read, path)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from clew.commands import paths
-from clew.commands.places import find_layers, prompt_directories, registries
+from clew.commands.names import is_name
+from clew.commands.places import DEFAULT_AGENT, find_layers, prompt_directories, registries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,10 +62,22 @@ def find_home(
     """The directory of a command in the strongest layer that has any template for it."""
     layers = find_layers(settings)
     listed, _ = registries(layers)
-    return home_in(layers, listed, agent, address)
+    homes = (_home_in(layers, listed, *reading) for reading in readings(agent, address))
+    return next((home for home in homes if home is not None), None)
 
 
-def home_in(
+def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple[str, str, str]]]:
+    """The agent and address as they are, then as `<agent>-<domain>` written in one word."""
+    c1, c2, c3 = address
+    found = [(agent, address)]
+    for at, letter in enumerate(c1):
+        owner, domain = c1[:at], c1[at + 1 :]
+        if letter == "-" and agent in (owner, DEFAULT_AGENT) and is_name(owner) and is_name(domain):
+            found.append((owner, (domain, c2, c3)))
+    return found
+
+
+def _home_in(
     layers: tuple[Layer, ...], listed: Mapping[str, str], agent: str, address: tuple[str, str, str]
 ) -> Home | None:
     """The directory of a command among these layers; the names were checked."""

@@ -13,8 +13,8 @@ from clew.commands.declared import is_secret_name
 from clew.commands.execute import execute as render_command
 from clew.commands.failures import CommandFailure, ExecutionFailure
 from clew.commands.invocation import request_from_arguments
-from clew.commands.places import DEFAULT_AGENT, project_root
-from clew.commands.ranking import DEFAULT_LIMIT
+from clew.commands.places import DEFAULT_AGENT, configured_label, project_root
+from clew.commands.ranking import DEFAULT_LIMIT, RANKED
 from clew.commands.registry import known_agents
 from clew.kit import jsontext
 from clew.kit.answer import Answer
@@ -49,7 +49,10 @@ def _with_failures(handler: Handler) -> Handler:
 @_with_failures
 def search(arguments: dict[str, Any], call: Call) -> Answer:
     """Commands like a query."""
-    return Answer.of(searching.search(arguments["query"], _agent(arguments), call.settings))
+    algorithm = arguments.get("algorithm", RANKED)
+    return Answer.of(
+        searching.search(arguments["query"], _agent(arguments), call.settings, algorithm=algorithm)
+    )
 
 
 @_with_failures
@@ -64,7 +67,7 @@ def match(arguments: dict[str, Any], call: Call) -> Answer:
             _agent(arguments),
             call.settings,
             limit=arguments.get("limit", DEFAULT_LIMIT),
-            algorithm=arguments.get("algorithm", "ranked"),
+            algorithm=arguments.get("algorithm", RANKED),
             c1=arguments.get("c1"),
             action=action,
             target=target,
@@ -83,7 +86,8 @@ def describe(arguments: dict[str, Any], call: Call) -> Answer:
 @_with_failures
 def execute(arguments: dict[str, Any], call: Call) -> Answer:
     """The prompt of a command."""
-    label = f"{arguments['c1']} {arguments['c2']} {arguments['c3']}"
+    address = (arguments["c1"], arguments["c2"], arguments["c3"])
+    label = configured_label(arguments["agent"] or DEFAULT_AGENT, address)
     try:
         request = request_from_arguments(arguments)
         request.base = project_root(call.settings)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from clew.commands.model import Command
 
 REGISTRY, CLAUDE, SKILL, CURSOR, FABRIC = "registry", "claude", "skill", "cursor", "fabric"
-KINDS = (REGISTRY, CLAUDE, SKILL, CURSOR, FABRIC)
 PLACES = {
     CLAUDE: ".claude/commands",
     SKILL: ".claude/skills",

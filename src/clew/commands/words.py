@@ -145,6 +145,12 @@ def parts_of(word: str) -> list[str]:
     return split_compound(word) if word.isascii() else [word]
 
 
+def has_only_stop_words(text: str) -> bool:
+    """Whether a text has words, and none that says anything by itself."""
+    words = [word for piece in pieces(text[:LONGEST_TEXT]) for word in parts_of(piece)]
+    return bool(words) and STOP_WORDS.issuperset(words)
+
+
 def bigrams(run: str) -> list[str]:
     """Pairs of neighbouring characters, those aside that are only grammar."""
     if len(run) == 1:

@@ -126,7 +126,7 @@ class Kernel:
         run: Runner,
     ) -> None:
         try:
-            request = read_request(message, connection)
+            request = read_request(message, connection, self.service.wrong_version)
         except RpcError as error:
             _refuse(usable_id(message), error, send, on_end)
             return

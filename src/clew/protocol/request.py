@@ -75,10 +75,10 @@ def usable_id(message: object) -> RequestId | None:
     return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
 
 
-def read_request(message: JsonObject, connection: Connection) -> Request:
+def read_request(message: JsonObject, connection: Connection, wrong_version: str) -> Request:
     """The request in a message, or RpcError."""
     if message.get("jsonrpc") != "2.0":
-        raise invalid_request("Invalid JSON-RPC version")
+        raise invalid_request(wrong_version)
     request_id = usable_id(message)
     if request_id is None:
         raise invalid_request("Invalid request: id must be a string or an integer")

@@ -28,6 +28,7 @@ class Service:
     instructions: str | None = None
     features: frozenset[str] = frozenset({"tools"})
     settings: Mapping[str, str] = {}
+    wrong_version = "Invalid JSON-RPC version"
     list_ttl_ms = 300_000
 
     def __init__(self) -> None:

@@ -22,7 +22,6 @@ UNSUPPORTED_VERSION = -32022
 _PREFIX = "io.modelcontextprotocol/"
 META_VERSION = _PREFIX + "protocolVersion"
 META_CAPABILITIES = _PREFIX + "clientCapabilities"
-META_CLIENT = _PREFIX + "clientInfo"
 META_LOG_LEVEL = _PREFIX + "logLevel"
 META_SERVER = _PREFIX + "serverInfo"
 META_SUBSCRIPTION = _PREFIX + "subscriptionId"
