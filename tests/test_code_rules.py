@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.references import Uses, definitions, module_name
+
 ROOT = Path(__file__).parent.parent
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
-ALL_PYTHON = [p for d in ("src", "tests", "benchmarks") for p in sorted((ROOT / d).rglob("*.py"))]
+
+
+def python_in(*directories):
+    return [path for name in directories for path in sorted((ROOT / name).rglob("*.py"))]
+
+
+SOURCES = python_in("src")
+PROGRAMS = python_in("src", "scripts", "benchmarks")
+ALL_PYTHON = [*PROGRAMS, *python_in("tests")]
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root)/")
 
 
@@ -43,7 +52,7 @@ def test_public_names_have_a_docstring(path):
         assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@pytest.mark.parametrize("path", PROGRAMS, ids=name_of)
 def test_functions_stay_short(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, FUNCTIONS):
@@ -51,8 +60,31 @@ def test_functions_stay_short(path):
             assert length <= 60, f"{node.name} has {length} lines"
 
 
+def attributes(path):
+    """The names after a dot that a file has, each with its line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [(n.attr, n.lineno) for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+
+
+def test_only_the_history_room_talks_to_its_database():
+    own = ("src/clew/history/", "src/clew/protocol/")  # a protocol's connection is another thing
+    for path in SOURCES:
+        if not name_of(path).startswith(own):
+            lines = [line for name, line in attributes(path) if name == "connection"]
+            assert not lines, f"{name_of(path)}: ask a function of clew.history, lines {lines}"
+
+
+def test_written_times_are_read_in_one_place():
+    for path in SOURCES:
+        if path.name != "times.py":
+            lines = [line for name, line in attributes(path) if name == "fromisoformat"]
+            assert not lines, f"{name_of(path)}: use clew.kit.times.parse_iso, lines {lines}"
+
+
 def test_no_path_of_a_machine_is_in_the_tree():
-    texts = [*ALL_PYTHON, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "Makefile"]
+    texts = [*ALL_PYTHON, *ROOT.glob("*.md"), ROOT / "Makefile"]
+    for directory in ("docs", "src", "scripts", "benchmarks", "packaging"):
+        texts += [p for p in (ROOT / directory).rglob("*") if p.suffix in {".md", ".sh", ".json"}]
     for path in texts:
         if path.name != "test_code_rules.py":
             found = MACHINE_PATH.search(path.read_text(encoding="utf-8"))
@@ -65,3 +97,44 @@ def test_every_room_tells_what_it_is():
         readme = room / "README.md"
         assert readme.exists(), name_of(room)
         assert len(readme.read_text(encoding="utf-8").splitlines()) <= 60, name_of(readme)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_git_is_started_in_one_place(path):
+    text = path.read_text(encoding="utf-8")
+    commands = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.List, ast.Tuple))]
+    firsts = [node.elts[0] for node in commands if node.elts]
+    found = [n.lineno for n in firsts if isinstance(n, ast.Constant) and n.value == "git"]
+    starts = "subprocess" in text and bool(found)
+    assert starts == (path.parts[-2:] == ("kit", "git.py")), f"run_git does that: lines {found}"
+
+
+# Modules whose names are put together where they are used, so that no scan can see it.
+NAMED_ELSEWHERE = {
+    "clew.commands.prompts": "catalog/service.py loads its functions by name",
+    "clew.commands.watching": "catalog/service.py loads its functions by name",
+    "clew.guide.resources": "catalog/service.py loads its functions by name",
+    "clew.work.attending": "catalog/service.py loads its functions by name",
+    "clew.history.more_tools": "catalog/history_more.py makes handlers of tool names",
+    "clew.hosts.jsonc_edit": "hosts/formats.py chooses the module by the format",
+    "clew.hosts.toml_edit": "hosts/formats.py chooses the module by the format",
+}
+
+
+def test_everything_is_used_by_the_program_itself():
+    trees = {
+        module_name(path, ROOT / "src" if path in SOURCES else ROOT): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in PROGRAMS
+    }
+    uses = Uses(trees)
+    uses.read((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    unused = [
+        f"{found.module}:{found.name}"
+        for module, tree in trees.items()
+        if module.split(".")[0] == "clew" and module not in NAMED_ELSEWHERE
+        for found, _ in definitions(module, tree)
+        if found not in uses
+    ]
+    assert unused == [], "only tests use it, or nobody: delete it, or give it a caller"

@@ -51,7 +51,7 @@ def test_the_json_list_names_the_rooms(tmp_path):
     data = json.loads(run_clew("guide", "--list", "--json", cwd=tmp_path).stdout)["data"]
 
     assert data["topics"][0] == {"name": "overview", "title": "Clew"}
-    assert data["rooms"]["guide"] is True
+    assert "guide" in data["rooms"]
 
 
 @pytest.mark.parametrize(("words", "code"), [(("hostz",), 1), (("a", "b"), 2), (("--nope",), 2)])

@@ -29,7 +29,7 @@ def test_generated_parts_are_up_to_date():
         check=False,
     )
 
-    hint = "bring them up to date with the cog command in CONTRIBUTING.md"
+    hint = "bring them up to date with `make docs`"
     assert done.returncode == 0, f"{hint}\n{done.stdout}{done.stderr}"
 
 

@@ -56,12 +56,11 @@ def test_it_answers_the_overview_and_the_project(repository):
     assert json.dumps(answer.data)
 
 
-def test_it_tells_which_rooms_are_ready():
+def test_it_tells_the_tools_of_every_room():
     found = {room["name"]: room for room in guide({}, Call()).data["rooms"]}
 
-    assert found["guide"]["ready"] is True
     assert "clew_guide" in found["guide"]["tools"]
-    assert set(found["thread"]) == {"name", "ready", "tools"}
+    assert set(found["thread"]) == {"name", "tools"}
 
 
 def test_it_answers_another_topic_alone(repository):

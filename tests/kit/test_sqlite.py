@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from clew.kit.errors import Unavailable
-from clew.kit.sqlite import open_database, open_read_only, writing
+from clew.kit.sqlite import json_list, open_database, open_read_only, writing
 
 ONE = ("CREATE TABLE a (x INTEGER)",)
 TWO = (*ONE, "CREATE TABLE b (y TEXT); CREATE INDEX b_y ON b (y)")
@@ -58,3 +58,28 @@ def test_a_read_only_connection_cannot_write(tmp_path):
     writer.close()
     with pytest.raises(Unavailable, match="No database"):
         open_read_only(tmp_path / "nowhere")
+
+
+def listed(values):
+    database = sqlite3.connect(":memory:")
+    try:
+        query = "SELECT cast(value AS BLOB) FROM json_each(?)"
+        return [row[0].decode("utf-8", "replace") for row in database.execute(query, values)]
+    finally:
+        database.close()
+
+
+def test_a_list_of_any_length_is_one_value_of_a_query():
+    assert listed((json_list(range(3000)),)) == [str(n) for n in range(3000)]
+    assert listed((json_list(iter(())),)) == []
+
+
+def test_texts_of_a_list_arrive_as_they_are():
+    texts = ["größe.py", 'a"b\\c', "新", "line\nbreak"]
+    assert listed((json_list(texts),)) == texts
+
+
+def test_what_is_no_unicode_is_found_nowhere_and_breaks_nothing():
+    (found,) = listed((json_list(["é\udcff"]),))
+    assert found.startswith("é")
+    assert found != "é"

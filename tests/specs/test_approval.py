@@ -5,8 +5,9 @@ import re
 import pytest
 
 from clew.kit.errors import Conflict, Invalid
-from clew.specs.approval import add_entry, approve, reject, request_approval
+from clew.specs.approval import ASKED, add_entry, approve, reject
 from clew.specs.criteria import parse_criteria
+from clew.specs.model import Changes
 from tests.specs.making import Project
 
 A = "2026-01-22-001-aaa"
@@ -105,7 +106,7 @@ def test_what_is_refused(project):
 
 def test_asking_for_approval(project):
     project.spec(A, "status: pending", "# T\n")
-    request_approval(project.store, A, actor="test")
+    project.store.change(A, lambda _: Changes({"approval": dict(ASKED)}), actor="test")
     assert project.store.graph().state(A).blocked_by[0].reason == "approval"
 
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from clew.specs.drift import blob_hash, drift_of, find_drift, hashes_of, record_hashes
+from clew.specs.drift import FIELD, blob_hash, drift_of, find_drift, hashes_of
+from clew.specs.model import Changes
 from tests.specs.making import Project
 from tests.support.repos import Repository
 
@@ -35,6 +36,15 @@ def changes(project, spec_id=A):
     }
 
 
+def record_hashes(project):
+    """Keep the present hashes, as completing a spec does."""
+
+    def edit(spec):
+        return Changes({FIELD: hashes_of(project.root, spec)})
+
+    return project.store.change(A, edit, actor="test")
+
+
 def test_the_hash_is_gits(repo):
     assert blob_hash(repo.path / "doc.md") == repo.text("hash-object", "doc.md")
     assert blob_hash(repo.path / "src") is None
@@ -42,7 +52,7 @@ def test_the_hash_is_gits(repo):
 
 def test_recorded_hashes(project, repo):
     project.spec(A, FIELDS)
-    spec = record_hashes(project.store, A, actor="test")
+    spec = record_hashes(project)
     assert list(spec.fields["file_hashes"]) == ["doc.md", "src/a.py", "src/b.py"]
     os.utime(repo.path / "src" / "a.py", (1, 1))
     assert changes(project) == {}
@@ -82,7 +92,7 @@ def test_without_a_commit_the_time_of_completion_counts(project, repo):
 
 def test_a_clone_has_no_drift(project, repo, tmp_path_factory):
     project.spec(A, FIELDS)
-    record_hashes(project.store, A, actor="test")
+    record_hashes(project)
     repo.commit("all")
     there = tmp_path_factory.mktemp("clone") / "c"
     repo.git("clone", "-q", str(repo.path), str(there))
@@ -108,7 +118,7 @@ def test_deep_globs(project):
         "src/b.py",
         "src/deep/c.py",
     ]
-    record_hashes(project.store, A, actor="test")
+    record_hashes(project)
     assert changes(project) == {}
     (project.root / "src" / "deep" / "c.py").unlink()
     assert changes(project) == {"src/deep/c.py": ("deleted", "tracks")}

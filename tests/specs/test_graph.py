@@ -82,11 +82,8 @@ def test_nested_members():
     assert blockers(graph, "d.2.1") == [("d.1", "sibling")]
     assert graph.members("d") == ("d.1", "d.2", "d.2.1", "d.2.2", "d.3")
     assert graph.members("d.2") == ("d.2.1", "d.2.2")
-    assert (graph.driver_of("d.2.1"), graph.driver_of("d.1"), graph.driver_of("d")) == (
-        "d.2",
-        "d",
-        None,
-    )
+    assert graph.drivers_of("d.2.1") == ("d.2", "d")
+    assert (graph.drivers_of("d.1"), graph.drivers_of("d")) == (("d",), ())
     done = Graph([head("d.1", "completed"), head("d.2.1"), head("d.2.2"), head("d.3")])
     assert blockers(done, "d.2.2") == [("d.2.1", "sibling")]
     assert blockers(done, "d.3") == [("d.2.1", "sibling")]

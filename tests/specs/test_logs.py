@@ -27,7 +27,6 @@ def test_without_an_offset_the_end_is_read(log):
     page = read_log(log, "s")
     assert page.content == numbered(151, 250)
     assert (page.line_count, page.has_more, page.byte_offset) == (100, False, log.stat().st_size)
-    assert log.read_bytes()[page.start_offset :].startswith(b"line 151\n")
     assert read_log(log, "s", lines=1000).content == numbered(1, 250)
     assert read_log(log, "s", lines=2).content == numbered(249, 250)
 
@@ -44,9 +43,12 @@ def test_with_an_offset_the_next_lines_are_read(log):
 
 def test_the_answer_has_the_documented_fields(log):
     log.write_text("Log line 1\nLog line 2\n")
-    answer = read_log(log, "s").as_json()
-    assert answer["content"] == "Log line 1\nLog line 2\n"
-    assert (answer["byte_offset"], answer["line_count"], answer["has_more"]) == (22, 2, False)
+    assert read_log(log, "s").as_json() == {
+        "content": "Log line 1\nLog line 2\n",
+        "byte_offset": 22,
+        "line_count": 2,
+        "has_more": False,
+    }
 
 
 def test_no_lines_means_from_now_on(log):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from clew.specs.model import FIELD_ORDER, LIST_FIELDS, STATUSES, Problem, model_family, words_of
+from clew.specs.model import FIELD_ORDER, LIST_FIELDS, STATUSES, Problem, words_of
 from clew.specs.reading import Identity, make_spec
 
 NOWHERE = Identity(0, 0, 0, 0, settled=False)
@@ -42,14 +40,6 @@ def test_a_head_has_approval_and_criteria():
     ).head
     assert (head.approval_required, head.approval_status) == (True, "rejected")
     assert (head.title, head.criteria_total, head.criteria_checked) == ("T", 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [("claude-3-5-Haiku-x", "haiku"), ("OPUS", "opus"), ("gpt-5", "gpt-5"), (None, None)],
-)
-def test_model_family(model, family):
-    assert model_family(model) == family
 
 
 def test_tables_fit_together():

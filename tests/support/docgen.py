@@ -123,7 +123,7 @@ def _set_up(host: Host) -> str:
     lines += [f"This registers Clew for {meaning[host.default_scope]}."]
     lines += [f"For {meaning[scope]}: `clew setup {host.key} --scope {scope}`." for scope in others]
     lines += ["Clew then starts the command it wrote and lists the server's tools.", ""]
-    lines += [f"Next: {host.next_step}", ""]
+    lines += [f"Next: {host.next_for(host.default_scope)}", ""]
     return "\n".join(lines)
 
 
@@ -188,42 +188,13 @@ def face_table() -> str:
     rows = []
     for face in FACES.values():
         own = [tool for tool in TOOLS if face.name in (tool.face, "clew")]
-        built = sum(tool.handler is not None for tool in own)
         command = _code(f"{face.name} {face.serve_command}")
-        rows.append((command, _code(face.server_name), face.summary, f"{built} of {len(own)}"))
-    return table(("Server command", "Server name", "For", "Tools built"), rows)
-
-
-ROOM_WORDS = {
-    "history": "git history of many repositories, searchable",
-    "specs": "specs as Markdown files, their life and checks",
-    "work": "agents that work specs in git worktrees",
-    "commands": "instructions by domain, action and target",
-    "advisors": "documents about vision and architecture",
-    "thread": "why a line is there: from intent to code and back",
-    "guide": "how agents use Clew; the doctor",
-}
-
-
-def room_table() -> str:
-    """What works now and what comes next, counted from the catalogue."""
-    rows = [("protocol, catalogue, hosts, command line", "the ground floor", "works")]
-    for room in ("guide", *(room for room in ROOMS if room != "guide")):
-        tools = [tool for tool in TOOLS if tool.toolset == room]
-        rows.append((room, ROOM_WORDS[room], _room_status(tools)))
-    return table(("Room", "What", "Status"), [*rows, ("board", "the same in a browser", "works")])
-
-
-def _room_status(tools: list[Tool]) -> str:
-    built = sum(tool.handler is not None for tool in tools)
-    if tools and built == len(tools):
-        return "works"
-    declared = f"; {len(tools)} tools declared, none offered" if tools else ""
-    return f"next; {built} of {len(tools)} tools, for trying out" if built else f"next{declared}"
+        rows.append((command, _code(face.server_name), face.summary, str(len(own))))
+    return table(("Server command", "Server name", "For", "Tools"), rows)
 
 
 def tool_reference() -> str:
-    """Every declared tool."""
+    """Every tool."""
     parts = []
     for room in ("guide", *(room for room in ROOMS if room != "guide")):
         tools = [tool for tool in TOOLS if tool.toolset == room]
@@ -238,8 +209,7 @@ def _tool(tool: Tool) -> str:
     facts += [("in `clew serve`", f"as {_code(among)}, {_offer(tool)}")]
     facts += [("may become a task", _yes(answer=tool.slow))]
     listed = "; ".join(f"{name}: {value}" for name, value in facts)
-    built = "Built." if tool.handler else "Not built yet, so no server lists it."
-    return f"### {tool.name}\n\n{tool.description}\n\n{built} {listed}.\n{_parameters(tool)}"
+    return f"### {tool.name}\n\n{tool.description}\n\n{listed}.\n{_parameters(tool)}"
 
 
 def _offer(tool: Tool) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.git import run_git
+from clew.thread.rooms import open_rooms
 from clew.thread.tokens import pack_data, pack_text
 from clew.thread.why import why
 from tests.thread.story import LISTED, OPEN, SPEC, Repository, add_index, add_specs
@@ -291,3 +293,20 @@ def test_a_place_without_a_repository_says_so(tmp_path):
     (tmp_path / ".chant").mkdir()
     with pytest.raises(NotFound, match="no git repository"):
         why(open_rooms({"project": str(tmp_path)}), "a.py:1")
+
+
+def test_a_shallow_clone_says_that_it_does_not_know(bare_story, tmp_path, monkeypatch):
+    clone = tmp_path / "shallow"
+    run_git("clone", "--quiet", "--depth=1", f"file://{bare_story.root}", str(clone), cwd=tmp_path)
+    data = pack_data(why(open_rooms({"project": str(clone)}), "README.md:1"))
+    assert any("this clone is shallow and ends at" in text for text in said(data, "line"))
+    assert said(data, "commit") == []
+
+
+def test_a_name_that_git_quotes_is_shown_as_it_is(bare_story):
+    name = 'odd "näme".py'
+    (bare_story.root / name).write_text("one = 1\n", "utf-8")
+    run_git("add", "--all", cwd=bare_story.root)
+    run_git("commit", "--quiet", "--message", "Add an odd one", cwd=bare_story.root)
+    data = asked(bare_story, f"{name}:1")
+    assert said(data, "line") == ["one = 1"]

@@ -54,7 +54,7 @@ class Project:
 
     def start(self, *steps, **settings):
         """Start a run."""
-        return start_run(self.places, self.request(*steps, **settings), seconds=20).run
+        return start_run(self.places, self.request(*steps, **settings), seconds=20)
 
     def run(self, run_id):
         """The run as it is now."""

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
-from clew.work.agents import AGENTS, PERMISSIONS, agent_version, agent_words, check_agent
+from clew.work.agents import AGENTS, PERMISSIONS, agent_words, check_agent
 from clew.work.mcpconfig import server_command, write_config
 from clew.work.model import AgentChoice
 from clew.work.streams import _READERS
@@ -127,13 +127,3 @@ def test_what_cannot_start_is_told_before(choice, error, said):
 def test_a_prompt_too_long_for_an_argument_is_told_before():
     with pytest.raises(Invalid, match="too long for cursor-agent"):
         check_agent(AgentChoice("cursor-agent"), "x" * 200_000)
-
-
-def test_versions_are_asked_for(tmp_path):
-    program = tmp_path / "claude"
-    program.write_text("#!/bin/sh\necho 2.1.0\n", encoding="utf-8")
-    program.chmod(0o755)
-    choice = AgentChoice("claude", program=str(program))
-    assert check_agent(choice, "p") == str(program)
-    assert agent_version(choice, str(program)) == "2.1.0"
-    assert agent_version(choice, str(tmp_path / "gone")) is None

@@ -15,6 +15,7 @@ from clew.work.model import (
     ENDED,
     LEGAL_MOVES,
     OPEN,
+    Check,
     Phase,
     Request,
     check_run_id,
@@ -182,6 +183,31 @@ def test_ids_that_would_lead_elsewhere_are_refused(bad):
 @given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9-]{0,40}(\.[0-9]{1,3})*", fullmatch=True))
 def test_ordinary_ids_are_fine(spec_id):
     assert check_spec_id(spec_id) == spec_id
+
+
+def test_runs_under_way_are_counted_by_worker(journal):
+    plans = ({"worker": "fast"}, {"worker": "fast"}, {}, {"worker": "slow"}, {"worker": "held"})
+    runs = [
+        journal.claim(f"00{n}", mode="single", agent="command", model=None, plan=plan)
+        for n, plan in enumerate(plans)
+    ]
+    walk(journal, runs[3], Phase.FAILED)
+    walk(journal, runs[4], Phase.PAUSED, Phase.HELD)
+
+    assert journal.running_by_worker() == {"fast": 2, "": 1}
+    assert journal.count() == len(plans)
+
+
+def test_checks_are_kept_by_number_and_the_last_outcome_counts(journal):
+    run = claim(journal)
+    failed = Check(2, "It is fast", "make bench", passed=False, said="slow", seconds=1.5)
+    passed = Check(2, "It is fast", "make bench", passed=True, said="ok", seconds=0.5)
+    first = Check(1, "It works", "make test", passed=True, said="ok", seconds=2.0)
+    for check in (failed, first, passed):
+        journal.keep_check(run.run_id, check)
+
+    assert journal.checks(run.run_id) == [first, passed]
+    assert journal.checks("20260101T000000-00000000") == []
 
 
 def test_new_run_ids_are_run_ids_and_times_sort():

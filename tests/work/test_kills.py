@@ -33,7 +33,7 @@ def assert_can_go_on(project, run):
     assert processes_of_run(run.run_id) == []
     assert reconcile(project.places) == []
     following = continuation(project.request("edit=after.txt", "commit=after.txt"), run)
-    after = project.ended(start_run(project.places, following, seconds=20).run)
+    after = project.ended(start_run(project.places, following, seconds=20))
     assert (after.phase, after.attempt) == ("finished", run.attempt + 1)
 
 
@@ -209,7 +209,7 @@ def test_a_vanished_worktree_is_made_again_from_branch_and_snapshot(project):
     run = settled(project, run)
     shutil.rmtree(run.worktree)
     following = continuation(project.request("say=again"), run)
-    after = project.ended(start_run(project.places, following, seconds=20).run)
+    after = project.ended(start_run(project.places, following, seconds=20))
     assert after.phase == "finished"
     assert (Path(after.worktree) / "made.txt").exists()
     assert (Path(after.worktree) / "unsaved.txt").read_text(encoding="utf-8").startswith("made by")

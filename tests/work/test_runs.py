@@ -207,8 +207,8 @@ def test_setup_runs_in_a_new_worktree_and_its_failure_stops_the_run(project):
 def test_a_start_returns_in_time_though_setup_takes_long(project):
     slow = WorktreeSettings(setup=("while [ ! -e go ]; do sleep 0.05; done",))
     started = start_run(project.places, project.request("edit", worktree=slow), seconds=1.5)
-    assert not started.is_running
-    run = eventually(lambda: (r := project.run(started.run.run_id)).worktree and r)
+    assert started.agent_process is None
+    run = eventually(lambda: (r := project.run(started.run_id)).worktree and r)
     worktree_file(run, "go").touch()
     assert project.ended(run).phase == "finished"
 
@@ -219,7 +219,7 @@ def test_a_run_goes_on_where_an_earlier_one_stopped(project):
     following = continuation(request, first)
     assert following.continues == first.run_id
     assert following.agent.session is None  # `command` has no sessions
-    run = project.ended(start_run(project.places, following, seconds=20).run)
+    run = project.ended(start_run(project.places, following, seconds=20))
     assert (run.phase, run.attempt) == ("finished", 2)
     assert project.repo.text("log", "--format=%s", "-1", "chant/001").endswith("made.txt")
 

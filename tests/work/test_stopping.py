@@ -24,7 +24,7 @@ def test_pausing_keeps_uncommitted_edits_and_resuming_goes_on_with_them(project)
     assert (Path(paused.worktree) / "unsaved.txt").exists()
     assert "unsaved.txt" in project.repo.text("ls-tree", "--name-only", paused.snapshot)
     following = continuation(project.request("commit=unsaved.txt"), paused)
-    after = project.ended(start_run(project.places, following, seconds=20).run)
+    after = project.ended(start_run(project.places, following, seconds=20))
     assert (after.phase, after.worktree) == ("finished", paused.worktree)
     assert project.repo.text("rev-list", "--count", f"{after.base_commit}..chant/001") == "2"
     assert project.repo.text("status", "--porcelain") == ""
@@ -63,7 +63,7 @@ def test_a_run_can_be_paused_while_its_worktree_is_set_up(project):
     started = start_run(project.places, project.request("edit", worktree=slow), seconds=0.1)
     eventually(lambda: project.places.log("001").exists() and "begun" in project.log())
     assert stop_run(project.places, "001", Request.PAUSE).phase == "paused"
-    assert processes_of_run(started.run.run_id) == []
+    assert processes_of_run(started.run_id) == []
 
 
 def test_stopping_works_though_the_supervisor_is_dead(project):

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from clew.kit.errors import Conflict, Invalid, NotFound
+from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.project import find_project
 from clew.work.includes import copy_included
 from clew.work.merged import is_merged
@@ -167,6 +167,19 @@ def test_removing_by_force_keeps_what_would_be_lost(project):
     refs = project.repo.text("for-each-ref", "--format=%(refname)", "refs/chant").split()
     files = {n for ref in refs for n in project.repo.text("ls-tree", "--name-only", ref).split()}
     assert {"a.txt", "unsaved.txt"} <= files
+
+
+def test_a_branch_below_the_name_is_not_taken_for_the_branch(project):
+    tree, inside = made(project)
+    inside.git("checkout", "-q", "--detach")
+    project.repo.git("branch", "-D", "chant/001")
+    inside.git("checkout", "-q", "-b", "chant/001/sub")
+    below = inside.commit("work", {"a.txt": "a"})
+    assert remove(project.root, "001", force=True) == []
+    assert not tree.path.exists()
+    assert project.repo.text("rev-parse", "chant/001/sub") == below
+    with pytest.raises(ClewError, match="chant/001/sub"):
+        made(project)
 
 
 def test_only_what_was_made_here_is_removed(project, tmp_path):

@@ -44,7 +44,7 @@ def data(house, *words, **settings):
 def test_work_in_a_pipe_tells_its_steps_and_its_end(house):
     house.spec("001", *WORKS)
     out, errors = said(house, "work", "001", "--no-watch")
-    assert out == "001: completed; the work is on branch chant/001.\n"
+    assert out == "001: completed; the work is on branch chant/001, merge it: `clew merge 001`.\n"
     lines = [line.partition(" ")[2] for line in errors.splitlines()]
     assert "001: run started" in lines
     assert '001: tool: Bash {"command":"make test"}' in lines
@@ -77,7 +77,7 @@ def test_work_on_a_terminal_shows_a_table_that_lives(house):
     out, _ = process.communicate(timeout=90)
     reader.join(20)
     os.close(near)
-    assert out.decode() == "001: completed; the work is on branch chant/001.\n"
+    assert out.decode().startswith("001: completed; the work is on branch chant/001, merge it")
     assert b"spec" in seen
     assert b"started" in seen
     assert b"\x1b[" in seen

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from datetime import datetime
 
 import pytest
@@ -324,7 +326,6 @@ def test_what_cannot_be_begun_is_told(house):
 
 def test_each_agent_has_as_many_runs_as_it_may_have(house):
     import json
-    import sys
 
     from tests.work_run.conftest import AGENT
 
@@ -357,4 +358,7 @@ def test_the_start_is_answered_before_the_worktree_is_ready(house):
 
 
 def test_end_scheduler_leaves_other_processes_alone():
-    end_scheduler(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
+        end_scheduler(bystander.pid)
+        bystander.communicate(b"Good morning\n")
+    assert bystander.returncode == 0

@@ -214,6 +214,24 @@ def trace(project: str | None) -> Outcome:
     return Outcome({"rows": found}, (shown,))
 
 
+@command()
+@click.argument("record")
+@click.argument("status")
+@click.option("--by", default="", metavar="RECORD", help="With superseded: what takes its place.")
+@on_project
+def decide(record: str, status: str, by: str, project: str | None) -> Outcome:
+    """Give a decision RECORD a STATUS: accepted, rejected, deprecated or superseded.
+
+    RECORD is its number or its file. An accepted record is sealed: `check` then finds changes of it.
+    """
+    from clew.advisors.deciding import decide as move
+    from clew.advisors.saving import project_of
+
+    done = move(project_of({}, project), record, status, by)
+    words = f"{done.record} {done.title}: {done.status} ({', '.join(done.files)})"
+    return Outcome(done.as_json(), (words,))
+
+
 def _cell(value: object) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value or "")
 

@@ -39,7 +39,7 @@ def _list_topics() -> Outcome:
     titles = {name: _title(topic_text(name)) for name in topic_names()}
     data = {
         "topics": [{"name": name, "title": title} for name, title in titles.items()],
-        "rooms": {room.name: room.ready for room in rooms()},
+        "rooms": [room.name for room in rooms()],
     }
     return Outcome(data, (Table(("topic", "title"), tuple(titles.items())),))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from clew.cli.frame import command
 from clew.cli.history import timestamp
 from clew.kit.outcome import Outcome, Table
+from clew.kit.times import day_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +36,7 @@ def _opened(db: str | None) -> HistoryStore:
 
 
 def _day(seconds: int | None) -> str:
-    if seconds is None:
-        return "never"
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return str(seconds)
+    return "never" if seconds is None else day_text(seconds)
 
 
 def _told(found: dict[str, Any], items: str, columns: dict[str, str], *more: str) -> Outcome:

@@ -79,7 +79,9 @@ def merge(
     with Signals().noted() as signals:
         merger = Merger(places, store, config, _say, lambda: signals.stop_asked)
         results = merger.merge(wanted, options)
-        results += merger.work_off() if merge_all else []
+        if merge_all:
+            told = {result.spec_id for result in results}
+            results += [one for one in merger.work_off() if one.spec_id not in told]
     return _merge_outcome(results)
 
 

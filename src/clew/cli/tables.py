@@ -103,6 +103,7 @@ ADVISE_COMMANDS = {
     "review": ("clew.cli.advise:review", "Check a spec's changes against its criteria."),
     "check": ("clew.cli.advise:check", "Check the documents; for people and for CI."),
     "trace": ("clew.cli.advise:trace", "Show objective, feature, component, decision and spec."),
+    "decide": ("clew.cli.advise:decide", "Accept, reject or supersede a decision record."),
     "conversations": ("clew.cli.advise:conversations", "List, show, export, delete them."),
 }
 

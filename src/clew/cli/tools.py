@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.catalog.faces import FACES
-from clew.catalog.registry import TOOLS, select_tools
+from clew.catalog.registry import select_tools
 from clew.cli.frame import command
 from clew.kit.outcome import Outcome, Table
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--exclude-tools", multiple=True, metavar="LIST", help="All but these tools.")
 @click.option("--extended", is_flag=True, help="Clew's own tools beside the face's.")
 @click.option("--read-only", is_flag=True, help="Only tools that read.")
-@click.option("--all", "everything", is_flag=True, help="Every declared tool, built or not.")
+@click.option("--all", "everything", is_flag=True, help="Every tool that there is.")
 def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> Outcome:
     """List the tools that a server would offer."""
     chosen["tools"] = chosen.pop("names")
@@ -34,7 +34,7 @@ def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> O
         for key, value in chosen.items()
         if value
     }
-    offered = select_tools(FACES[face], options, TOOLS if everything else None)
+    offered = select_tools(FACES[face], options)
     rows = [_row(name, tool) for name, tool in offered.items()]
     tokens = sum(shown_tokens(name, tool) for name, tool in offered.items())
     table = Table(
@@ -54,7 +54,6 @@ def _row(name: str, tool: Tool) -> dict[str, object]:
         "toolset": tool.toolset,
         "effect": _effect(tool),
         "tokens": shown_tokens(name, tool),
-        "built": tool.handler is not None,
         "description": tool.description,
     }
 

@@ -13,6 +13,7 @@ from clew.cli.frame import command
 from clew.cli.streams import say
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome
+from clew.kit.times import parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -241,9 +242,7 @@ def _column_text(column: Column) -> Text:
 
 
 def _elapsed(since: str) -> str:
-    from datetime import datetime
-
-    seconds = int(time.time() - datetime.fromisoformat(since).timestamp())
+    seconds = int(time.time() - parse_iso(since).timestamp())
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 

@@ -156,11 +156,13 @@ def _begun(begun: Begun) -> Outcome:
 def _followed(places: Places, store: SpecStore, begun: Begun) -> Outcome:
     from clew.cli.work_view import follow_run, follow_schedule
     from clew.work.listing import run_data
+    from clew.work.watched import is_watched
 
     if begun.run_id is not None:
         run = follow_run(places, begun.run_id)
         data = {**run_data(run), "spec_status": store.load(run.spec_id).status}
-        return Outcome(data, (_ending(data),), 0 if data["spec_status"] == "completed" else 1)
+        ending = _ending(data, watched=is_watched(places))
+        return Outcome(data, (ending,), 0 if data["spec_status"] == "completed" else 1)
     schedule, runs = follow_schedule(places, str(begun.schedule_id))
     data = {
         **begun.record,
@@ -173,10 +175,11 @@ def _followed(places: Places, store: SpecStore, begun: Begun) -> Outcome:
     return Outcome(data, tuple(parts), 0 if schedule.status == "completed" else 1)
 
 
-def _ending(data: dict[str, Any]) -> str:
+def _ending(data: dict[str, Any], *, watched: bool) -> str:
     said = f"{data['spec_id']}: {data['spec_status'].replace('_', ' ')}"
     if data["spec_status"] == "completed":
-        return f"{said}; the work is on branch {data['branch']}."
+        after = "the watch merges it" if watched else f"merge it: `clew merge {data['spec_id']}`"
+        return f"{said}; the work is on branch {data['branch']}, {after}."
     if data["failure"]:
         said += f"\n{data['failure']}"
     return f"{said}\n`clew work {data['spec_id']}` goes on with it; it is in {data['worktree']}."
@@ -305,11 +308,10 @@ def _runs_table(found: list[Run]) -> Table:
 
 def _latest_details(places: Places, run: Run, data: dict[str, Any]) -> list[str | Table]:
     """Every step of the newest run, and its checks."""
-    from clew.work.evidence import checks_of
     from clew.work.journal import open_journal
 
     with open_journal(places) as journal:
-        moves, checks = journal.history(run.run_id), checks_of(journal, run.run_id)
+        moves, checks = journal.history(run.run_id), journal.checks(run.run_id)
     data["moves"] = [vars(move) for move in moves]
     data["checks"] = [vars(check) for check in checks]
     steps = tuple((move.at[:19].replace("T", " "), move.after, move.note or "") for move in moves)

@@ -14,7 +14,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class RoomTool:
-    """One tool that works now, and the question it answers."""
+    """One tool, and the question it answers."""
 
     name: str
     question: str
@@ -23,12 +23,7 @@ class RoomTool:
 
 @dataclass(frozen=True)
 class Room:
-    """One part of Clew, with its tools that work now."""
+    """One part of Clew, with its tools."""
 
     name: str
     tools: tuple[RoomTool, ...]
-
-    @property
-    def ready(self) -> bool:
-        """Whether any tool of this room works."""
-        return bool(self.tools)

@@ -1,4 +1,4 @@
-"""The guide's tool: a topic's text, the project at hand, and what is ready."""
+"""The guide's tool: a topic's text, the project at hand, and every room's tools."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from clew.guide.topics import FIRST_TOPIC, rooms, topic_names, topic_text
 from clew.kit.answer import Answer
 from clew.kit.errors import ClewError
-from clew.kit.git import run_git
+from clew.kit.git import git_text_or_none
 from clew.kit.project import find_project
 from clew.kit.shown import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from clew.kit.call import Call
 
@@ -29,8 +28,7 @@ def guide(arguments: dict[str, Any], call: Call) -> Answer:
         "text": text,
         "project": project,
         "rooms": [
-            {"name": room.name, "ready": room.ready, "tools": [tool.name for tool in room.tools]}
-            for room in rooms()
+            {"name": room.name, "tools": [tool.name for tool in room.tools]} for room in rooms()
         ],
     }
     return Answer(f"{text}\n\n{note}" if topic == FIRST_TOPIC else text, data=data)
@@ -43,18 +41,11 @@ def _describe_project(
         root = find_project(named, settings)
     except ClewError as error:
         return None, f"Project: none. {error.message}."
-    branch = _ask_git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
-    head = _ask_git(root, "rev-parse", "--quiet", "--verify", "--short", "HEAD")
+    branch = git_text_or_none(root, "symbolic-ref", "--quiet", "--short", "HEAD")
+    head = git_text_or_none(root, "rev-parse", "--quiet", "--verify", "--short", "HEAD")
     shown = shown_path(root)
     note = f"Project: {shown} ({_position(branch, head)})"
     return {"root": shown, "branch": branch, "head": head}, note
-
-
-def _ask_git(root: Path, *words: str) -> str | None:
-    try:
-        return run_git(*words, cwd=root).decode("utf-8", "replace").strip() or None
-    except (ClewError, OSError):
-        return None
 
 
 def _position(branch: str | None, head: str | None) -> str:

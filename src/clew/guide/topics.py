@@ -19,7 +19,7 @@ def topic_names() -> tuple[str, ...]:
 
 
 def topic_text(name: str) -> str:
-    """The topic's Markdown, with what is ready filled in."""
+    """The topic's Markdown, with what the catalogue knows filled in."""
     if name not in topic_names():
         raise _unknown_topic(name)
     text = (_DIRECTORY / f"{name}.md").read_text(encoding="utf-8").strip()
@@ -30,17 +30,16 @@ def topic_text(name: str) -> str:
 
 
 def rooms() -> tuple[Room, ...]:
-    """Every room with the tools that work now."""
+    """Every room with its tools."""
     from clew.catalog.faces import FACES, ROOMS
-    from clew.catalog.registry import built_tools, offered_name
+    from clew.catalog.registry import TOOLS, offered_name
 
-    built = built_tools()
     return tuple(
         Room(
             room,
             tuple(
                 _room_tool(offered_name(tool, FACES["clew"]), tool.description, core=tool.core)
-                for tool in built
+                for tool in TOOLS
                 if tool.toolset == room
             ),
         )
@@ -72,11 +71,6 @@ def _tools_table() -> str:
     return "\n".join(["| Question | Tool | Toolset |", "|---|---|---|", *rows])
 
 
-def _missing_rooms() -> str:
-    missing = [room.name for room in rooms() if not room.ready]
-    return f"Not built yet: {', '.join(missing)}." if missing else "Every room is built."
-
-
 def _faces_table() -> str:
     from clew.catalog.faces import FACES
     from clew.catalog.registry import select_tools
@@ -85,7 +79,7 @@ def _faces_table() -> str:
     for face in FACES.values():
         offered = len(select_tools(face, {}))
         rows.append(f"| `{face.name} {face.serve_command}` | {face.summary} | {offered} |")
-    return "\n".join(["| Command | For | Tools now |", "|---|---|--:|", *rows])
+    return "\n".join(["| Command | For | Tools |", "|---|---|--:|", *rows])
 
 
 def _topic_list() -> str:
@@ -94,7 +88,6 @@ def _topic_list() -> str:
 
 _FILLS = {
     "{tools}": _tools_table,
-    "{missing}": _missing_rooms,
     "{faces}": _faces_table,
     "{topics}": _topic_list,
 }

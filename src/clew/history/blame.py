@@ -6,16 +6,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from clew.history.patches import unquote
 from clew.history.repogit import line_range, repo_git, resolve, tracked
 from clew.history.scope import bounded
-from clew.kit.git import seconds_of
+from clew.kit.git import PLAIN_DIFF, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clew.history.store import HistoryStore
 
-_SAFE_DIFF = ("--no-textconv", "--no-ext-diff")
 _NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 _FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"
 
@@ -65,7 +65,8 @@ def _porcelain(output: bytes) -> Iterator[dict[str, Any]]:
             commits.setdefault(sha, {})
         elif line:
             key, _, value = line.partition(b" ")
-            commits[sha][key.decode("ascii", "replace")] = value.decode("utf-8", "replace")
+            text = unquote(value) if key == b"filename" else value.decode("utf-8", "replace")
+            commits[sha][key.decode("ascii", "replace")] = text
 
 
 def _entry(facts: dict[str, str], sha: str, old: int, new: int) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def line_history(
     commit = resolve(repo, rev)
     name = tracked(repo, commit, path)
     output = repo_git(
-        repo, "log", "--no-patch", *_SAFE_DIFF, "--encoding=UTF-8", f"--format={_FIELDS}",
+        repo, "log", "--no-patch", *PLAIN_DIFF, "--encoding=UTF-8", f"--format={_FIELDS}",
         f"-L{first},{last}:{name}", commit, "--",
     )  # fmt: skip
     fields = os.fsdecode(output).split("\x00")

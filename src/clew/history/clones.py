@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -29,8 +28,9 @@ from clew.history.model import Repo
 _FORMS = ("https://", "http://", "git@", "git://", "ssh://")
 _LOGIN = re.compile(r"^(\w+://)([^/@:]*)(?::[^/@]*)?@")
 _OWN = "clew-clone"  # a file in every clone that we made
-_SAFE = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.ext.allow=never",
-         "gc.autoDetach=false", "http.lowSpeedLimit=100", "http.lowSpeedTime=60")  # fmt: skip
+# However long it takes, but not from a server that has fallen silent.
+_PATIENT = ("-c", "gc.autoDetach=false",
+            "-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=60")  # fmt: skip
 
 
 def check_url(url: str) -> str:
@@ -178,23 +178,14 @@ def _follow_default_branch(place: Path) -> None:
 
 def _network_git(*arguments: str, cwd: Path, shown: bool = False) -> bytes:
     """Run git where it may talk to a server: without questions, by the named protocols only."""
-    environment = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"} | git_environment()
-    environment |= {
+    variables = {
+        "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+        **git_environment(),  # a command for ssh of one's own counts
         "GIT_ASKPASS": "",
         "SSH_ASKPASS": "",
         "GIT_ALLOW_PROTOCOL": "http:https:git:ssh",
     }
-    settings = [word for setting in _SAFE for word in ("-c", setting)]
-    done = subprocess.run(
-        ["git", *settings, *arguments],
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=None if shown and sys.stderr.isatty() else subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode != 0:
-        words = (done.stderr or b"").decode("utf-8", "replace").strip()
-        raise GitError(f"git {arguments[0]} failed" + (f": {words}" if words else ""))
-    return done.stdout
+    return run_git(
+        *_PATIENT, *arguments, cwd=cwd, timeout=None, variables=variables,
+        shows_progress=shown and sys.stderr.isatty(),
+    )  # fmt: skip

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from clew.history.filehistory import path_rows
 from clew.history.scope import bounded, clean_path, lower_bound
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from clew.history.store import HistoryStore
@@ -53,13 +53,13 @@ def _partners(store: HistoryStore, touched: set[int]) -> tuple[Counter[str], set
     listed = store.connection.execute(
         "SELECT w.value, count(*) FROM json_each(?) w"
         " CROSS JOIN file_rows f ON f.commit_id = w.value GROUP BY w.value",
-        (json.dumps(sorted(touched)),),
+        (json_list(sorted(touched)),),
     )
     small = {row[0] for row in listed if row[1] <= _MOST_FILES}
     rows = store.connection.execute(
         "SELECT p.path, count(DISTINCT f.commit_id) FROM json_each(?) w"
         " CROSS JOIN file_rows f ON f.commit_id = w.value"
         " JOIN paths p ON p.path_id = f.path_id WHERE f.status != 'D' GROUP BY p.path",
-        (json.dumps(sorted(small)),),
+        (json_list(sorted(small)),),
     )
     return Counter({row[0]: row[1] for row in rows}), small

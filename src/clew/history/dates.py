@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime
 
 from clew.kit.errors import Invalid
+from clew.kit.times import parse_iso
 
 _DAY = 86400
 _SECONDS = {
@@ -46,8 +46,7 @@ def moment(value: str | int | None, *, now: float | None = None) -> int | None:
     try:
         if text.isascii() and text.removeprefix("-").isdigit():
             return int(text)
-        date = datetime.fromisoformat(text)
-        return int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
+        return int(parse_iso(text).timestamp())
     except (ValueError, OverflowError):
         raise Invalid(f"Not a date: {value}", HINT) from None
 

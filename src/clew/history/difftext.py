@@ -11,7 +11,7 @@ from clew.history.patches import unquote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
 _SECTION = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _NAMES = ("+++ ", "--- ", "rename to ", "copy to ")
 
@@ -35,6 +35,16 @@ def file_diffs(patch: str) -> Iterator[FileDiff]:
     for section in file_sections(patch):
         if section.strip():
             yield _file_diff(section)
+
+
+def header_name(section: str) -> str:
+    """The name in a section's first line, for files without lines: a mode, something binary."""
+    first = section.partition("\n")[0]
+    names = first.removeprefix("diff --git ")
+    if names == first:
+        return first
+    new = names[len(names) // 2 + 1 :]  # twice the same name: a file that moved says so further on
+    return _without_side(unquote(new.encode("utf-8", "replace")))
 
 
 def _file_diff(section: str) -> FileDiff:
@@ -65,4 +75,8 @@ def _name(current: FileDiff, line: str) -> None:
     if prefix is None or shown == "/dev/null" or (prefix == "--- " and current.path):
         return
     name = unquote(shown.encode("utf-8", "replace"))
-    current.path = re.sub(r'^("?)[ab]/', r"\1", name) if prefix in ("+++ ", "--- ") else name
+    current.path = _without_side(name) if prefix in ("+++ ", "--- ") else name
+
+
+def _without_side(name: str) -> str:
+    return re.sub(r'^("?)[ab]/', r"\1", name)

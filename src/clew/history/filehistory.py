@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.history.scope import COUNTED, bounded, briefs, clean_path, lower_bound, path_id, span
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,6 +52,16 @@ def path_rows(store: HistoryStore, repo: Repo, path: str) -> list[sqlite3.Row]:
                 pending.append((row["old_path"], row["id"] - 1))
                 break  # what was called so before is another file
     return sorted(found.values(), key=lambda row: (row["commit_time"], row["id"]), reverse=True)
+
+
+def recent_heads(store: HistoryStore, repo: Repo, path: str, most: int) -> list[sqlite3.Row]:
+    """SHA, subject and time of the last commits that changed a path, newest first."""
+    ids = (row["id"] for row in path_rows(store, repo, path)[:most])
+    return store.connection.execute(
+        "SELECT c.sha, c.subject, c.author_time FROM json_each(?) w"
+        " CROSS JOIN commit_rows c ON c.id = w.value ORDER BY c.author_time DESC, c.id DESC",
+        (json_list(ids),),
+    ).fetchall()
 
 
 def _rows(store: HistoryStore, repo: Repo, number: int, before: int) -> list[sqlite3.Row]:

@@ -6,7 +6,6 @@ asked of each commit that the text index names. Either way they hold before anyt
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from clew.history.pathmatch import matching_paths
 from clew.history.remembered import remembered
 from clew.history.scope import ALWAYS, chosen_repos, lower_bound, span
 from clew.kit.errors import Invalid
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ class Sieve:
         values: list[object] = [*self.times]
         if self.ids is not None:
             parts.append(f"+{commit} IN (SELECT value FROM json_each(?))")  # noqa: S608 - a column
-            values.append(json.dumps(list(self.ids)))
+            values.append(json_list(self.ids))
         elif self.paths is not None or self.statuses:
             files, more = self._file_condition()
             parts.append(
@@ -85,14 +85,14 @@ class Sieve:
             values += more
         if self.people is not None:
             parts.append("c.author_id IN (SELECT value FROM json_each(?))")
-            values.append(json.dumps(self.people))
+            values.append(json_list(self.people))
         return " AND ".join(parts), values
 
     def _file_condition(self) -> tuple[str, list[object]]:
         parts, values = [], []
         if self.paths is not None:
             parts.append("+f.path_id IN (SELECT value FROM json_each(?))")
-            values.append(json.dumps(list(self.paths)))
+            values.append(json_list(self.paths))
         if self.statuses:
             parts.append("instr(?, f.status)")
             values.append(self.statuses)
@@ -180,6 +180,6 @@ def _few_by_path(
     rows = store.connection.execute(
         "SELECT f.commit_id FROM json_each(?) w"  # noqa: S608 - one of two conditions
         f" CROSS JOIN file_rows f ON f.path_id = w.value WHERE {passes} LIMIT ?",
-        (json.dumps(list(paths)), statuses, _FEW),
+        (json_list(paths), statuses, _FEW),
     ).fetchall()
     return frozenset(row[0] for row in rows) if len(rows) < _FEW else None

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew.history.model import CommitMeta
-from clew.kit.git import GitError, open_git
+from clew.kit.git import PLAIN_DIFF, GitError, open_git
 
 if TYPE_CHECKING:
     import subprocess
@@ -28,13 +28,9 @@ _FORMAT = "%H%x00%T%x00%P%x00%aN%x00%aE%x00%ad%x00%cN%x00%cE%x00%cd%x00%B%x00"
 # What a repository's own configuration could change in what is read here.
 _PLAIN = (
     "-c",
-    "log.showSignature=false",
-    "-c",
     "core.quotePath=true",
     "-c",
     "core.abbrev=auto",
-    "-c",
-    "diff.suppressBlankEmpty=false",
     "-c",
     "diff.renameLimit=1000",
 )
@@ -244,9 +240,7 @@ class DiffReader:
             "-M",
             "--root",
             "--always",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
+            *PLAIN_DIFF,
             cwd=self._repository,
             feed=True,
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.files import write_atomic
-from clew.kit.git import git_environment, run_git
+from clew.kit.git import run_git
+from clew.kit.repository import common_directory
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
@@ -60,18 +60,10 @@ def hooks_directory(root: Path) -> Path:
     """Where git looks for this repository's hooks; `core.hooksPath` counts."""
     if not root.is_dir():
         raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux update-repo'.")
-    done = subprocess.run(  # not by run_git, which turns hooks off
-        ["git", "rev-parse", "--git-path", "hooks"],
-        cwd=root,
-        env=git_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    if done.returncode != 0:
+    found = run_git("rev-parse", "--git-path", "hooks", cwd=root, check=False, knows_hooks=True)
+    if not found:
         raise Invalid(f"'{root}' is not a git repository")
-    directory = root / os.fsdecode(done.stdout.rstrip(b"\n"))
+    directory = root / os.fsdecode(found.rstrip(b"\n"))
     if directory.exists() and not directory.is_dir():
         raise Conflict(f"Hooks are turned off here: {directory} is no directory")
     return directory
@@ -80,8 +72,7 @@ def hooks_directory(root: Path) -> Path:
 def _block(repo: Repo, database: Path) -> str:
     """The lines of a hook; hooks may be shared, so they look whose commit it is."""
     root = Path(repo.local_path)
-    common = run_git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=root)
-    ours = shlex.quote(os.fsdecode(common.rstrip(b"\n")))
+    ours = shlex.quote(str(common_directory(root)))
     index = database.absolute()
     log = shlex.quote(str(index.parent / "hooks.log"))
     sync = ["sync", "--repo", repo.name, "--may-skip", "--db", str(index)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from clew.history.pathmatch import matching_paths
 from clew.history.scope import COUNTED, among, bounded, chosen_repos, lower_bound
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def hotspots(
     values: list[Any] = [numbers, lower_bound(since), upper]
     if paths is not None:
         condition += " AND f.path_id IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(list(matching_paths(store, paths))))
+        values.append(json_list(matching_paths(store, paths)))
     rows = store.connection.execute(
         "SELECT r.name AS repo, p.path, g.commits, g.added, g.removed, g.authors, g.total FROM"  # noqa: S608
         " (SELECT c.id >> 32 AS repo_id, f.path_id, count(*) AS commits, sum(f.added) AS added,"

@@ -37,7 +37,8 @@ def get_commit(store: HistoryStore, repo_name: str, sha: str) -> dict[str, Any]:
 def changed_files(store: HistoryStore, commit_id: int) -> list[dict[str, Any]]:
     """The files of a commit, sorted by path."""
     rows = store.connection.execute(
-        "SELECT p.path, f.status, o.path AS old_path FROM file_rows f"
+        "SELECT p.path, f.status,"
+        " CASE WHEN f.status LIKE 'R%' THEN o.path END AS old_path FROM file_rows f"
         " JOIN paths p ON p.path_id = f.path_id"
         " LEFT JOIN paths o ON o.path_id = f.old_path_id"
         " WHERE f.commit_id = ? ORDER BY p.path",
@@ -58,6 +59,24 @@ def get_patch(
     if max_bytes is not None:
         text = text.encode("utf-8")[: max(max_bytes, 0)].decode("utf-8", "ignore")
     return {"repo": repo_name, "sha": row["sha"].hex(), "patch_text": text}
+
+
+def body_of(store: HistoryStore, commit_id: int) -> str:
+    """A commit's message without its subject."""
+    row = store.connection.execute(
+        "SELECT body FROM commit_rows WHERE id = ?", (commit_id,)
+    ).fetchone()
+    return "" if row is None else str(row["body"] or "")
+
+
+def small_patch(store: HistoryStore, commit_id: int, largest: int) -> str:
+    """A commit's patch, or nothing if it has none or a larger one."""
+    row = store.connection.execute(
+        "SELECT patch_id, patch_size FROM commit_rows WHERE id = ?", (commit_id,)
+    ).fetchone()
+    if row is None or row["patch_id"] is None or row["patch_size"] > largest:
+        return ""
+    return read_patch(store, row["patch_id"]) or ""
 
 
 def read_patch(store: HistoryStore, patch_id: int | None) -> str | None:

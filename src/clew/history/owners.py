@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from clew.history.filehistory import path_rows
 from clew.history.scope import COUNTED, below, bounded, clean_path, lower_bound, span
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,7 +56,7 @@ def _changes(store: HistoryStore, repo: Repo, path: str) -> Sequence[sqlite3.Row
         " CROSS JOIN file_rows f ON f.commit_id = c.id"
         f" WHERE {COUNTED} AND c.id BETWEEN ? AND ?"
         " AND f.path_id IN (SELECT value FROM json_each(?))",
-        (*span(repo), json.dumps(inside)),
+        (*span(repo), json_list(inside)),
     ).fetchall()
     return [*as_file, *in_directory]
 

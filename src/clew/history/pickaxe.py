@@ -20,6 +20,7 @@ from clew.history.pathmatch import matching_paths
 from clew.history.scope import COUNTED, bounded, briefs, chosen_repos, lower_bound, span
 from clew.history.store import HistoryStore
 from clew.kit.errors import Invalid, Unavailable
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -141,7 +142,7 @@ def _candidates(
             " AND EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
             " AND f.path_id IN (SELECT value FROM json_each(?)))"
         )
-        values.append(json.dumps(list(wanted)))
+        values.append(json_list(wanted))
     rows = store.connection.execute(
         f"SELECT c.id, c.commit_time, c.patch_id FROM {source}"  # noqa: S608 - built above
         f" WHERE {condition} AND c.id BETWEEN ? AND ? ORDER BY c.id DESC",

@@ -22,8 +22,6 @@ _QUIET = (
     "--no-pager",
     "-c",
     "protocol.allow=never",
-    "-c",
-    "log.showSignature=false",
 )
 
 

@@ -16,7 +16,7 @@ from clew.history.forget import (
 from clew.history.model import Repo
 from clew.history.store import HistoryStore, check_name
 from clew.kit.errors import Invalid
-from clew.kit.git import GitError, run_git
+from clew.kit.git import GitError, git_line, run_git
 from clew.kit.locks import LONG, locked
 from clew.kit.sqlite import writing
 
@@ -62,7 +62,7 @@ def repository_root(path: Path) -> Path:
     try:
         bare = run_git("rev-parse", "--is-bare-repository", cwd=root).strip() == b"true"
         shown = "--absolute-git-dir" if bare else "--show-toplevel"
-        top = Path(os.fsdecode(run_git("rev-parse", shown, cwd=root).rstrip(b"\n")))
+        top = Path(git_line(root, "rev-parse", shown))
     except GitError:
         raise Invalid(
             f"'{root}' is not a git repository", "Name its root, or make one with 'git init'."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from clew.kit.git import open_git, run_git
+from clew.kit.git import git_line, open_git
 
 if TYPE_CHECKING:
     import subprocess
@@ -43,8 +43,7 @@ class _Objects:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._process: subprocess.Popen[bytes] | None = None
-        place = run_git("rev-parse", "--git-path", "shallow", cwd=root).rstrip(b"\n")
-        shallow = root / place.decode("utf-8", "surrogateescape")
+        shallow = root / git_line(root, "rev-parse", "--git-path", "shallow")
         self._shallow = set(shallow.read_text().split()) if shallow.exists() else set()
 
     def parents(self, sha: str) -> tuple[str, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clew.history.lookup import get_commit
 from clew.history.model import PLACE_BITS, Repo, first_id, last_id
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -65,7 +65,7 @@ def span(repo: Repo) -> tuple[int, int]:
 
 def among(repos: Collection[Repo]) -> tuple[str, str]:
     """The condition that a commit is of one of these repositories, and its value."""
-    numbers = json.dumps([repo.repo_id for repo in repos])
+    numbers = json_list(repo.repo_id for repo in repos)
     return "c.id >> 32 IN (SELECT value FROM json_each(?))", numbers
 
 
@@ -110,7 +110,7 @@ def briefs(store: HistoryStore, ids: Iterable[int]) -> list[dict[str, Any]]:
         "SELECT c.id, c.sha, c.subject, c.author_time, a.name FROM json_each(?) w"
         " CROSS JOIN commit_rows c ON c.id = w.value"
         " JOIN people a ON a.person_id = c.author_id",
-        (json.dumps(wanted),),
+        (json_list(wanted),),
     )
     shown = {
         row["id"]: {

@@ -8,7 +8,6 @@ finds less than words. So both are fused, and the words count for more.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from clew.history.scope import (
     span,
 )
 from clew.kit.errors import ClewError, Invalid
+from clew.kit.sqlite import json_list
 from clew.models.embedding import load_embedder
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _touching(store: HistoryStore, paths: Sequence[str]) -> set[int]:
     rows = store.connection.execute(
         "SELECT DISTINCT f.commit_id FROM json_each(?) w"
         " CROSS JOIN file_rows f ON f.path_id = w.value",
-        (json.dumps(list(matching_paths(store, paths))),),
+        (json_list(matching_paths(store, paths)),),
     )
     return {row[0] for row in rows}
 
@@ -199,7 +199,7 @@ def _reachable(store: HistoryStore, ids: Sequence[int]) -> dict[int, bytes]:
     rows = store.connection.execute(
         "SELECT c.id, c.sha FROM json_each(?) w CROSS JOIN commit_rows c ON c.id = w.value"
         " WHERE c.reachable",
-        (json.dumps(list(ids)),),
+        (json_list(ids),),
     )
     return {row["id"]: row["sha"] for row in rows}
 

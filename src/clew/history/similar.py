@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -12,6 +11,7 @@ from clew.history.difftext import FileDiff, file_diffs
 from clew.history.lookup import changed_files, get_patch
 from clew.history.scope import COUNTED, among, bounded, briefs, chosen_repos, find_commit
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +124,7 @@ def _neighbours(store: HistoryStore, paths: set[str], chosen: list[Repo]) -> lis
         " CROSS JOIN file_rows f ON f.path_id = p.path_id"
         " CROSS JOIN commit_rows c ON c.id = f.commit_id"
         f" WHERE {condition} AND {COUNTED} ORDER BY c.id DESC LIMIT ?",
-        (json.dumps(sorted(paths)[:_MOST_PATHS]), numbers, _NEIGHBOURS),
+        (json_list(sorted(paths)[:_MOST_PATHS]), numbers, _NEIGHBOURS),
     )
     return [row[0] for row in rows]
 

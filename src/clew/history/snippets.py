@@ -22,7 +22,7 @@ _MOST_PLACES = 2000
 _MOST_LINES = 20
 _KINDS = {"+": "added", "-": "removed", " ": "context"}
 _ORDER = ("added", "removed", "context")
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
 # Signs between words, all on one line.
 _BETWEEN = r"(?:(?!\n)[\W_])+"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 from clew.history.filters import Filters, Sieve, make_sieve
 from clew.history.paging import Cursor
 from clew.history.scope import ALWAYS, chosen_repos, lower_bound
+from clew.kit.sqlite import json_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from clew.history.store import HistoryStore
 
     Row = tuple[int, int, int, bytes, str, str, str]
 
-__all__ = ["chosen_repos", "find_touches", "lower_bound", "page_of_touches"]
+__all__ = ["chosen_repos", "find_touches", "lower_bound", "page_of_touches", "paths_of"]
 
 # Above so many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
@@ -62,10 +62,20 @@ def page_of_touches(
     return {"touches": [_touch(row, names) for row in shown], "next_cursor": more}
 
 
+def paths_of(store: HistoryStore, ids: Iterable[int]) -> list[tuple[int, str]]:
+    """Each of these commits with each path that it touched."""
+    rows = store.connection.execute(
+        "SELECT DISTINCT w.value, p.path FROM json_each(?) w"
+        " CROSS JOIN file_rows f ON f.commit_id = w.value JOIN paths p ON p.path_id = f.path_id",
+        (json_list(ids),),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def _rows(store: HistoryStore, sieve: Sieve, after: tuple[int, ...], count: int) -> Iterator[Row]:
     """Time, commit, file number, and what is told of it; newest first, behind a place."""
-    wanted = json.dumps(list(sieve.paths or ()))
-    numbers = json.dumps([repo.repo_id for repo in sieve.repos])
+    wanted = json_list(sieve.paths or ())
+    numbers = json_list(repo.repo_id for repo in sieve.repos)
     condition, values = replace(sieve, ids=None, paths=None, statuses="").condition("c.id")
     few = count if sieve.reached is None else -1
     cursor = store.connection.cursor()

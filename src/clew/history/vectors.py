@@ -7,7 +7,6 @@ anew are never taken for others.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from clew.history.vectorfile import (
 )
 from clew.kit.errors import Conflict
 from clew.kit.locks import LONG, locked
-from clew.kit.sqlite import writing
+from clew.kit.sqlite import json_list, writing
 
 if TYPE_CHECKING:
     import sqlite3
@@ -142,7 +141,7 @@ def _settle_model(connection: sqlite3.Connection, embedder: Embedder, *, rebuild
 
 
 def _drop_unregistered(connection: sqlite3.Connection, store: HistoryStore) -> int:
-    numbers = json.dumps([repo.repo_id for repo in store.repos()])
+    numbers = json_list(repo.repo_id for repo in store.repos())
     strange = "repo_id NOT IN (SELECT value FROM json_each(?))"
     with writing(connection):
         row = connection.execute(
@@ -202,7 +201,7 @@ def _made(store: HistoryStore, embedder: Embedder, ids: list[int]) -> Chunk:
         "SELECT c.id, c.sha, c.author_time, c.subject, c.body, p.blob FROM json_each(?) w"
         " CROSS JOIN commit_rows c ON c.id = w.value"
         " LEFT JOIN patch_rows p ON p.patch_id = c.patch_id ORDER BY c.id",
-        (json.dumps(ids),),
+        (json_list(ids),),
     ).fetchall()
     made = embedder.embed([commit_text(store, row) for row in rows])
     scales = np.abs(made).max(axis=1) / 127
@@ -332,7 +331,7 @@ class CommitVectors:
             return best
         rows = self._connection.execute(
             "SELECT * FROM chunks WHERE repo_id IN (SELECT value FROM json_each(?))",
-            (json.dumps([repo.repo_id for repo in repos]),),
+            (json_list(repo.repo_id for repo in repos),),
         )
         for row in rows:
             chunk = _read(row)

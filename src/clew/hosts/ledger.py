@@ -6,13 +6,13 @@ between leaves at worst a record of something that is not there, which undoing s
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.hosts.reading import read_bytes
+from clew.kit import jsontext
 from clew.kit.errors import Invalid
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked
@@ -85,7 +85,7 @@ class Ledger:
         """Write the ledger."""
         files = [asdict(record) for _, record in sorted(self.records.items())]
         private_directory(self.path.parent)
-        text = json.dumps({"version": _VERSION, "files": files}, indent=2, ensure_ascii=False)
+        text = jsontext.pretty({"version": _VERSION, "files": files})
         write_atomic(self.path, text + "\n", mode=0o600)
 
 
@@ -112,7 +112,7 @@ def _read(path: Path) -> list[Record]:
         data = read_bytes(path)
         if data is None:
             return []
-        return [_record(item) for item in json.loads(data)["files"]]
+        return [_record(item) for item in jsontext.loads_bytes(data)["files"]]
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(
             f"{path} is not readable: {error}",

@@ -102,8 +102,3 @@ class Host:
     def next_for(self, scope: Scope) -> str:
         """What a person does after registering in this scope."""
         return (self.after_in_project if scope == "project" else "") or self.after
-
-    @property
-    def next_step(self) -> str:
-        """What a person does after registering in the host's own default scope."""
-        return self.next_for(self.default_scope)

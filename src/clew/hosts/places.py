@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, UsageError
-from clew.kit.git import run_git
+from clew.kit.git import git_line
 from clew.kit.project import PROJECT_VARIABLES, find_project
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ def checkout_root(named: str | None = None) -> Path:
     if named or any(map(os.environ.get, PROJECT_VARIABLES)):
         return project
     try:
-        top = run_git("rev-parse", "--show-toplevel", cwd=Path.cwd()).rstrip(b"\n")
+        top = git_line(Path.cwd(), "rev-parse", "--show-toplevel")
     except ClewError:
         return project
-    return Path(os.fsdecode(top)) if top else project
+    return Path(top) if top else project
 
 
 def checkout_root_or_none(named: str | None = None) -> Path | None:

@@ -7,24 +7,39 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.kit.errors import Invalid, Unavailable
+from clew.kit.errors import ClewError, Invalid, Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 # A repository's own configuration may name programs to run; these are the ones git would start
-# for the plumbing commands used here.
+# for the commands used here. The last two would leave out lines and spaces of a patch.
 _SAFE_CONFIG = (
     "-c",
     "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
     "-c",
     "core.pager=cat",
     "-c",
     "diff.external=",
     "-c",
+    "log.showSignature=false",
+    "-c",
     "protocol.ext.allow=never",
+    "-c",
+    "log.showRoot=true",
+    "-c",
+    "diff.suppressBlankEmpty=false",
+)
+# For every command that prints differences: as they are, whatever a configuration prefers.
+PLAIN_DIFF = (
+    "--no-color",
+    "--no-ext-diff",
+    "--no-relative",
+    "--no-textconv",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
 )
 INHERITED_LOCATION = (
     "GIT_DIR",
@@ -72,21 +87,27 @@ def run_git(
     *arguments: str,
     cwd: Path,
     check: bool = True,
-    timeout: float = 60,
+    timeout: float | None = 60,
     variables: Mapping[str, str] | None = None,
+    shows_progress: bool = False,
+    knows_hooks: bool = False,
 ) -> bytes:
     """What git printed; a failure raises GitError with git's own words.
 
-    `variables` are added to the environment: an index of one's own, an author.
+    `variables` are added to the environment: an index of one's own, an author. What git says
+    meanwhile goes to the terminal if it `shows_progress`. It runs no hooks; only one that
+    `knows_hooks` can tell where they are.
     """
-    command = ["git", *_SAFE_CONFIG, *arguments]
+    hooks = () if knows_hooks else _NO_HOOKS
+    command = ["git", *_SAFE_CONFIG, *hooks, *arguments]
     try:
         done = subprocess.run(
             command,
             cwd=cwd,
             env={**git_environment(), **(variables or {})},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=None if shows_progress else subprocess.PIPE,
             timeout=timeout,
             check=False,
         )
@@ -95,11 +116,45 @@ def run_git(
             raise Invalid(f"No such directory: {cwd}") from error
         raise Unavailable("git is not installed", "Install git 2.30 or newer.") from error
     except subprocess.TimeoutExpired as error:
-        raise GitError(f"git {arguments[0]} did not answer within {timeout:.0f} s") from error
+        name = _command_of(arguments)
+        raise GitError(f"git {name} did not answer within {error.timeout:.0f} s") from error
     if check and done.returncode != 0:
-        words = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
-        raise GitError(f"git {arguments[0]} failed: {words}")
+        words = (done.stderr or b"").decode("utf-8", "replace").strip()
+        raise GitError(
+            f"git {_command_of(arguments)} failed: {words or f'exit code {done.returncode}'}"
+        )
     return done.stdout
+
+
+def _command_of(arguments: Sequence[str]) -> str:
+    """The command behind the options that stand before it."""
+    words = iter(arguments)
+    for word in words:
+        if word == "-c":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return arguments[0]
+
+
+def git_line(
+    root: Path,
+    *arguments: str,
+    check: bool = True,
+    timeout: float = 60,
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """What git printed, without the line end, to be handed to git or the system again."""
+    out = run_git(*arguments, cwd=root, check=check, timeout=timeout, variables=variables)
+    return os.fsdecode(out.rstrip(b"\n"))
+
+
+def git_text_or_none(root: Path, *arguments: str) -> str | None:
+    """What git printed, as text to show; None where it printed nothing or cannot tell."""
+    try:
+        return run_git(*arguments, cwd=root).decode("utf-8", "replace").strip() or None
+    except (ClewError, OSError):
+        return None
 
 
 def git_version() -> tuple[int, ...]:
@@ -112,7 +167,7 @@ def git_version() -> tuple[int, ...]:
 def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen[bytes]:
     """A git process whose output is read as a stream; with `feed` its input is written too."""
     return subprocess.Popen(
-        ["git", *_SAFE_CONFIG, *arguments],
+        ["git", *_SAFE_CONFIG, *_NO_HOOKS, *arguments],
         cwd=cwd,
         env=git_environment(),
         stdin=subprocess.PIPE if feed else subprocess.DEVNULL,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, NotFound, Unavailable
-from clew.kit.git import run_git
 from clew.kit.shown import clipped, os_reason, shown_path
 
 if TYPE_CHECKING:
@@ -110,9 +109,10 @@ def _exists(path: Path) -> bool:
 def _main_checkout(root: Path) -> Path:
     if not (root / ".git").is_file():
         return root
+    from clew.kit.repository import common_directory
+
     try:
-        common = run_git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=root)
+        main = common_directory(root)
     except (ClewError, OSError):
         return root
-    main = Path(os.fsdecode(common.rstrip(b"\n")))
     return main.parent if main.name == ".git" else root

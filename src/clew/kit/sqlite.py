@@ -7,10 +7,12 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from clew.kit import jsontext
 from clew.kit.errors import Unavailable
+from clew.kit.files import private_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 BUSY_SECONDS = 30.0
@@ -18,7 +20,7 @@ BUSY_SECONDS = 30.0
 
 def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     """A connection for reading and writing, its schema brought up to date."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_directory(path.parent)
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -64,6 +66,13 @@ def writing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def json_list(values: Iterable[object]) -> str:
+    """Values as one text, for `json_each(?)`: SQL with as many values as there are."""
+    text = jsontext.dumps(list(values))
+    # What is no Unicode can be found nowhere; as an escape it is refused nowhere, either.
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Path) -> None:

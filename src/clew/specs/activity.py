@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.git import run_git
+from clew.kit.times import parse_iso
 from clew.specs import audit
 from clew.specs.places import ARCHIVE, SPECS
 from clew.specs.query import since_of
@@ -158,7 +159,6 @@ def _worked(words: str) -> str:
 
 def _moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
+        return parse_iso(text)
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.times import utc_now
 from clew.specs.blocks import HEADING, TEXT, Blocks
 from clew.specs.criteria import append_section, parse_criteria
-from clew.specs.lifecycle import utc_now
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Changes, Spec
 
 if TYPE_CHECKING:
@@ -82,12 +82,6 @@ def reject(
         _create_member(store, rejected, number, text, actor) for number, text in enumerate(parts, 1)
     ]
     return Decision(rejected, changed=True, created=tuple(created))
-
-
-def request_approval(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
-    """Ask for a decision before a spec may be worked on."""
-    found = store.load(spec_id)
-    return store.change(found.id, lambda _: Changes({"approval": dict(ASKED)}), actor=actor)
 
 
 def add_entry(body: str, entry: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.jsontext import JsonError, dumps_bytes, loads_bytes
 from clew.kit.locks import locked
+from clew.kit.times import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ _LONGEST_VALUE = 500
 
 def record(places: Places, spec_id: str, event: str, actor: str, **details: Any) -> None:
     """Add one line: when, who, which tool, what was done to which spec."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = utc_now(milliseconds=True)
     entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
     entry.update({key: value for key, value in details.items() if value is not None})
     places.make_store()

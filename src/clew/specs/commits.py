@@ -61,20 +61,14 @@ def has_agent_author(project: Path, commits: Sequence[str]) -> bool:
 
 def worktree_of(project: Path, branch: str) -> Path | None:
     """The linked worktree that has this branch checked out."""
-    from pathlib import Path
+    from clew.kit.repository import checkouts
 
     try:
-        listed = run_git("worktree", "list", "--porcelain", "-z", cwd=project)
+        place = next((known.path for known in checkouts(project) if known.branch == branch), None)
     except ClewError:
         return None
-    place: str | None = None
-    for field in listed.decode("utf-8", "surrogateescape").split("\0"):
-        if field.startswith("worktree "):
-            place = field.removeprefix("worktree ")
-        elif field == f"branch refs/heads/{branch}" and place:
-            found = Path(place)
-            return found if found.is_dir() and found.resolve() != project.resolve() else None
-    return None
+    is_linked = place is not None and place.is_dir() and place.resolve() != project.resolve()
+    return place if is_linked else None
 
 
 def is_dirty(worktree: Path) -> bool:

@@ -16,8 +16,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.kit.errors import ClewError, Invalid
-from clew.kit.git import run_git
+from clew.kit.errors import Invalid
+from clew.kit.git import git_text_or_none
 from clew.specs.model import Changes, Spec, words_of
 
 if TYPE_CHECKING:
@@ -103,9 +103,10 @@ def _value(rule: dict[str, Any], spec: Spec, project: Path) -> str | None:
         found: str | None = os.environ.get(pattern)
     elif source == "git_user":
         key = "user.email" if pattern == "email" else "user.name"
-        found = _git("config", "--get", key, cwd=project)
+        found = git_text_or_none(project, "config", "--get", key)
     elif source == "branch":
-        branch = spec.text("branch") or _git("symbolic-ref", "--short", "-q", "HEAD", cwd=project)
+        here = ("symbolic-ref", "--short", "-q", "HEAD")
+        branch = spec.text("branch") or git_text_or_none(project, *here)
         found = _group(pattern, branch or "")
     elif source == "path":
         found = _group(pattern, spec.head.path)
@@ -123,13 +124,6 @@ def _group(pattern: str, text: str) -> str | None:
     if found is None:
         return None
     return found[1] if found.re.groups else found[0]
-
-
-def _git(*arguments: str, cwd: Path) -> str | None:
-    try:
-        return run_git(*arguments, cwd=cwd).decode("utf-8", "replace").strip() or None
-    except ClewError:
-        return None
 
 
 def _allowed(rule: Any) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.git import guard, run_git
-from clew.specs.model import Changes, Spec
+from clew.specs.model import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,16 +74,6 @@ def hashes_of(project: Path, spec: Spec) -> dict[str, str]:
                     if value:
                         found[path] = value
     return dict(sorted(found.items()))
-
-
-def record_hashes(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
-    """Keep the present hashes in a spec, which is what later changes are held against."""
-
-    def edit(spec: Spec) -> Changes:
-        hashes = hashes_of(store.project, spec)
-        return Changes({FIELD: hashes} if hashes else {}, note="file hashes")
-
-    return store.change(spec_id, edit, actor=actor)
 
 
 def drift_of(project: Path, spec: Spec) -> Drift:

@@ -124,12 +124,12 @@ def _found_commits(project: Path, spec: Spec, *, allow_none: bool) -> list[str]:
             return []
         raise Conflict(
             f"Failed to finalize spec: {error.message}",
-            "Outside a git repository, finalize with --allow-no-commits.",
+            f"Outside a git repository: `chant finalize {spec.id} --allow-no-commits`",
         ) from error
     if not commits and not allow_none and not spec.words("commits"):
         raise Conflict(
             "Failed to finalize spec: No matching commits found",
-            f"Commit the work as `chant({spec.id}): ...`, or finalize with --allow-no-commits.",
+            f"Commit the work as `chant({spec.id}): ...`, or `chant finalize {spec.id} --allow-no-commits`.",
         )
     return commits
 

@@ -28,7 +28,6 @@ ALL_FIELDS = (
     "schedule",
     "derived_fields",
 )
-NOTHING = "No specs match the specified filters."
 _LONGEST_CELL = 80
 
 

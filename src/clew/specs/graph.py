@@ -196,10 +196,6 @@ class Graph:
         """The specs that this one is a member of, the nearest first."""
         return tuple(a for a in ancestors_of(spec_id) if a in self._heads)
 
-    def driver_of(self, spec_id: str) -> str | None:
-        """The nearest spec that this one is a member of."""
-        return next(iter(self.drivers_of(spec_id)), None)
-
 
 def _edges(heads: dict[str, Head], spec_id: str) -> list[str]:
     wanted = heads[spec_id].depends_on

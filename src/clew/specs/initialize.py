@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from clew.kit import jsontext
 from clew.kit.errors import ClewError
 from clew.kit.files import write_atomic
 from clew.kit.git import run_git
+from clew.kit.repository import common_directory
 from clew.specs.places import Places
 from clew.specs.yamltext import written_field
 
@@ -96,8 +97,7 @@ def set_up_merging(project: Path) -> bool:
 
 def keep_local(project: Path) -> str:
     """Keep `.chant/` out of git without a trace in the repository; gives the file that says so."""
-    common = run_git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=project)
-    exclude = Path(common.decode("utf-8", "surrogateescape").rstrip("\n")) / "info" / "exclude"
+    exclude = common_directory(project) / "info" / "exclude"
     text = exclude.read_text("utf-8") if exclude.exists() else ""
     if ".chant/" not in text.splitlines():
         exclude.parent.mkdir(exist_ok=True)
@@ -108,7 +108,7 @@ def keep_local(project: Path) -> str:
 def project_name(project: Path) -> str:
     """The name in a manifest, or the directory's."""
     readers: dict[str, Callable[[str], object]] = {
-        "package.json": lambda text: json.loads(text)["name"],
+        "package.json": lambda text: jsontext.loads(text)["name"],
         "Cargo.toml": lambda text: tomllib.loads(text)["package"]["name"],
         "pyproject.toml": lambda text: tomllib.loads(text)["project"]["name"],
         "go.mod": lambda text: _MODULE.findall(text)[0].rsplit("/", 1)[-1],

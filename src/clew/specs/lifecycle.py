@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.times import utc_now
 from clew.specs.model import DONE_STATUSES, REMOVE, STATUSES, Changes
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ def move_fields(spec: Spec, new: str) -> dict[str, Any]:
     elif new in _RUNNING and "completed_at" in spec.fields:
         fields["completed_at"] = REMOVE
     return fields
-
-
-def utc_now() -> str:
-    """The present time as it is written into specs."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def apply_status(

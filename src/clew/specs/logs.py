@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.times import parse_iso
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,13 +33,12 @@ _LINE_TIME = re.compile(
 
 
 class LogPage(NamedTuple):
-    """What one read gives: the text, where it begins and ends, and whether more is there."""
+    """What one read gives: the text, where it ends, and whether more is there."""
 
     content: str
     byte_offset: int
     line_count: int
     has_more: bool
-    start_offset: int
 
     def as_json(self) -> dict[str, Any]:
         """The answer's fields by name."""
@@ -126,7 +126,7 @@ def _forward(descriptor: int, start: int, lines: int) -> LogPage:
     # Bytes of a character that is still being written are no reason to ask again at once.
     has_more = os.fstat(descriptor).st_size > start + len(data)
     count = text.count("\n") + (not text.endswith("\n") and bool(text))
-    return LogPage(text, end, count, has_more, start)
+    return LogPage(text, end, count, has_more)
 
 
 def _read_lines(descriptor: int, start: int, lines: int) -> tuple[bytes, bool]:
@@ -172,17 +172,15 @@ def _line_moment(line: str) -> datetime | None:
         return None
     zone = "" if found[3] in {None, "Z", "UTC"} else found[3]
     try:
-        moment = datetime.fromisoformat(f"{found[1]}T{found[2].replace(',', '.')}{zone}")
+        return parse_iso(f"{found[1]}T{found[2].replace(',', '.')}{zone}")
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text.strip())
+        return parse_iso(text.strip())
     except ValueError:
         raise Invalid(
             f"Not an ISO timestamp: '{text}'", "Write it like 2026-02-02T10:00:00Z."
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

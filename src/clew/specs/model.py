@@ -70,7 +70,6 @@ LIST_FIELDS: Final = frozenset(
         "members",
     }
 )
-_MODEL_FAMILIES = ("opus", "sonnet", "haiku")
 
 
 class Problem(NamedTuple):
@@ -201,9 +200,3 @@ def words_of(value: object) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(item for item in value if isinstance(item, str) and item)
     return ()
-
-
-def model_family(model: str | None) -> str | None:
-    """`opus`, `sonnet` or `haiku` where the name contains it, else the name itself."""
-    lowered = (model or "").lower()
-    return next((family for family in _MODEL_FAMILIES if family in lowered), model)

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from clew.kit.errors import Invalid
+from clew.kit.times import parse_iso
 from clew.specs.ids import ancestors_of, date_of
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, STATUSES, Head
 
@@ -297,10 +298,9 @@ def _day(text: str, value: str) -> tuple[datetime, datetime]:
 
 def _moment(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text)
+        return parse_iso(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _not_a_date(value: str) -> Invalid:

@@ -5,25 +5,24 @@ Whoever changes a spec holds its lock, reads it again, splices, and replaces the
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
-from clew.kit.files import write_atomic
+from clew.kit.files import write_atomic, write_new
 from clew.kit.locks import locked
 from clew.kit.project import find_project
 from clew.kit.refusals import next_step
 from clew.kit.shown import clipped, os_reason, shown_text
+from clew.kit.times import today
 from clew.specs import audit
 from clew.specs.frontmatter import MOST_BYTES, FrontmatterError, edit_document, read_document
 from clew.specs.ids import is_usable, new_id, sequence_of
 from clew.specs.index import Index
 from clew.specs.model import FIELD_ORDER, Changes, Head, Problem, Spec
-from clew.specs.places import SPECS, Places
+from clew.specs.places import SPECS, Places, refuse_links_out
 from clew.specs.reading import Identity, Unreadable, make_spec, read_file, unreadable
 from clew.specs.resolve import resolve
 
@@ -64,6 +63,7 @@ class SpecStore:
     """All specs under one project's `.chant/`."""
 
     def __init__(self, project: Path) -> None:
+        refuse_links_out(project)
         self.project = project
         self.places = Places(project)
         self._index = Index(self.places)
@@ -98,12 +98,13 @@ class SpecStore:
         if partial in found.by_id:
             return partial
         try:
-            return resolve(partial, found.ids, found.archived_ids, _today())
+            return resolve(partial, found.ids, found.archived_ids, today())
         except NotFound:
-            broken = next((p for p in found.problems if _id_in(p.path).endswith(partial)), None)
-            if broken is None:
-                raise
-            raise Invalid(f"This spec cannot be read: {broken}", _REPAIR) from None
+            broken = {_id_in(problem.path): problem for problem in found.problems}
+            with suppress(NotFound):
+                meant = resolve(partial, list(broken), [], today())
+                raise Invalid(f"This spec cannot be read: {broken[meant]}", _REPAIR) from None
+            raise
 
     def load(self, partial: str) -> Spec:
         """One spec in full, by its id or a part of it; archived ones too."""
@@ -226,11 +227,11 @@ class SpecStore:
 
     def _next_id(self) -> str:
         """The next id of today; what was given out is remembered even if it is deleted."""
-        today = _today()
-        used = max((sequence_of(i, today) for i in self._names()), default=0)
+        day = today()
+        used = max((sequence_of(i, day) for i in self._names()), default=0)
         with suppress(OSError, UnicodeDecodeError):
-            used = max(used, sequence_of(self.places.last_id.read_text("utf-8"), today))
-        name = new_id(today, used + 1)
+            used = max(used, sequence_of(self.places.last_id.read_text("utf-8"), day))
+        name = new_id(day, used + 1)
         write_atomic(self.places.last_id, name)
         return name
 
@@ -253,10 +254,6 @@ class SpecStore:
         except OSError as error:
             hint = next_step(error) or "Make `.chant/` writable."
             raise Unavailable(f"The change was refused: {os_reason(error)}", hint) from error
-
-
-def _today() -> str:
-    return datetime.now().astimezone().strftime("%Y-%m-%d")
 
 
 def _id_in(path: str) -> str:
@@ -291,15 +288,7 @@ def _checked(raw: bytes, path: str) -> Spec:
 
 
 def _write_new(path: Path, raw: bytes) -> None:
-    """Make a file that was not there, whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
-        with temporary.open("xb") as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.link(temporary, path)
+        write_new(path, raw)
     except FileExistsError:
         raise Conflict(f"{path.name} exists already", "Choose another id.") from None
-    finally:
-        temporary.unlink(missing_ok=True)

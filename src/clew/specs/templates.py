@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.shown import os_reason
+from clew.kit.times import today
 from clew.specs.frontmatter import FrontmatterError, read_document
 from clew.specs.reading import read_file
 
@@ -112,7 +112,7 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, str]:
 
 def fill(template: Template, values: dict[str, str]) -> tuple[dict[str, Any], str]:
     """The fields and the body of a new spec; `{{date}}` is today unless it is given."""
-    chosen = {"date": datetime.now().astimezone().strftime("%Y-%m-%d")}
+    chosen = {"date": today()}
     chosen |= {v.name: v.default for v in template.variables if v.default is not None}
     chosen |= values
     missing = [v.name for v in template.variables if v.required and not chosen.get(v.name)]

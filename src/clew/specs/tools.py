@@ -38,6 +38,7 @@ def spec_list(arguments: dict[str, Any], call: Call) -> Answer:
             store_of(call),
             status=arguments.get("status"),
             limit=arguments.get("limit", pages.DEFAULT_LIMIT),
+            offset=arguments.get("offset", 0),
         )
     )
 
@@ -45,7 +46,8 @@ def spec_list(arguments: dict[str, Any], call: Call) -> Answer:
 def ready(arguments: dict[str, Any], call: Call) -> Answer:
     """One page of the specs that can be worked on."""
     limit = arguments.get("limit", pages.DEFAULT_LIMIT)
-    return _json(pages.ready_specs(store_of(call), limit=limit))
+    offset = arguments.get("offset", 0)
+    return _json(pages.ready_specs(store_of(call), limit=limit, offset=offset))
 
 
 def query(arguments: dict[str, Any], call: Call) -> Answer:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.history.cochange import co_change
-from clew.history.filehistory import path_rows
+from clew.history.filehistory import path_rows, recent_heads
 from clew.history.owners import owners
 from clew.history.pathmatch import matching_paths
 from clew.kit.errors import ClewError
+from clew.kit.times import day_text
 from clew.thread.model import EARLY, LATE, USUAL, Statement
-from clew.thread.told import day_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from clew.history.model import Repo
@@ -54,7 +52,7 @@ class Area:
         return [*told[:_MOST_PITFALLS], *self._together(targets), *self._owners()]
 
     def _pitfalls(self, path: str, seen: set[str]) -> list[Statement]:
-        rows = self._commits(path)
+        rows = recent_heads(self.store, self.repo, path, _RECENT)
         source = f"file:{path}"
         told = []
         fixes = 0
@@ -66,7 +64,7 @@ class Area:
             )
             if word and sha not in seen:
                 seen.add(sha)
-                text = f"{word} in {path}: {sha[:12]} {day_of(row['author_time'])} {subject}"
+                text = f"{word} in {path}: {sha[:12]} {day_text(row['author_time'])} {subject}"
                 told.append(
                     Statement("pitfalls", text, f"commit:{self.repo.name}@{sha[:12]}", EARLY)
                 )
@@ -75,14 +73,6 @@ class Area:
             text = f"{path} is a hotspot: {len(recent)} commits in its last year, {fixes} fixes of {len(rows)} looked at"
             told.append(Statement("pitfalls", text, source, USUAL))
         return told
-
-    def _commits(self, path: str) -> list[sqlite3.Row]:
-        ids = [row["id"] for row in path_rows(self.store, self.repo, path)[:_RECENT]]
-        return self.store.connection.execute(
-            "SELECT c.sha, c.subject, c.author_time FROM json_each(?) w"
-            " CROSS JOIN commit_rows c ON c.id = w.value ORDER BY c.author_time DESC, c.id DESC",
-            (json.dumps(ids),),
-        ).fetchall()
 
     def _together(self, targets: Sequence[str]) -> list[Statement]:
         """Files that usually change with these, but that nobody has listed."""
@@ -110,7 +100,7 @@ class Area:
         for path in self.paths[:3]:
             found = owners(self.store, self.repo.name, path, limit=2)["owners"]
             names = ", ".join(
-                f"{one['author']} ({one['share']:.0%}, last {day_of(one['last_touch'])})"
+                f"{one['author']} ({one['share']:.0%}, last {day_text(one['last_touch'])})"
                 for one in found
             )
             if names:

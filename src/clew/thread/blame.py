@@ -17,6 +17,8 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.history.patches import unquote
+from clew.history.repofiles import git_directory
 from clew.history.repogit import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard
@@ -131,6 +133,15 @@ def ignored_revisions(repo: Repo) -> frozenset[str]:
     return frozenset(re.findall(r"^[ \t]*([0-9a-f]{40})\b", text[:_LARGEST], re.MULTILINE))
 
 
+def cut_off_at(repo: Repo) -> frozenset[str]:
+    """The commits at which a shallow clone ends: what is older was not fetched."""
+    try:
+        text = (git_directory(Path(repo.local_path)) / "shallow").read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return frozenset()
+    return frozenset(text.split())
+
+
 def _content(repo: Repo, path: str) -> list[str]:
     """The file's lines at HEAD."""
     try:
@@ -191,12 +202,14 @@ def _entries(output: bytes) -> list[Blamed]:
     for line in output.split(b"\n"):
         words = line.split(b" ")
         if line.startswith(b"\t"):
-            entry = Blamed(new, new, sha, files.get(sha, ""), old, line[1:].decode("utf-8", "replace"))
+            entry = Blamed(
+                new, new, sha, files.get(sha, ""), old, line[1:].decode("utf-8", "replace")
+            )
             _join(found, entry)
         elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
             sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
         elif words[0] == b"filename":
-            files[sha] = os.fsdecode(line[9:])
+            files[sha] = unquote(line[9:])
     return found
 
 

@@ -16,6 +16,7 @@ from clew.commands.search import search as search_commands
 from clew.history.scope import snapshot
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.shown import clipped
+from clew.kit.times import day_text
 from clew.specs.criteria import parse_criteria
 from clew.specs.lint_rules import description_of
 from clew.specs.model import DONE_STATUSES
@@ -29,7 +30,6 @@ from clew.thread.links import specs_in_message, thread_of_spec
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Pack, Statement
 from clew.thread.rooms import Rooms, open_rooms
 from clew.thread.tokens import fitted, pack_text, tokens_of
-from clew.thread.told import day_of
 from clew.thread.wordrank import ranked, telling_words
 
 if TYPE_CHECKING:
@@ -248,12 +248,10 @@ def _told_history(task: _Task, search: Search, found: list[Related], area: Area)
     asked = area.paths if task.targets else ()
     told = []
     for number, one in enumerate(found):
-        head = f"{one.sha[:12]} {day_of(one.date)} {one.author}: {one.subject}"
+        head = f"{one.sha[:12]} {day_text(one.date)} {one.author}: {one.subject}"
         told.append(Statement("commits", head, one.source, USUAL if number < 3 else LATE))
         hunk = (
-            telling_hunk(search.store, one.commit_id, words, asked)
-            if number < _MOST_HUNKS
-            else ""
+            telling_hunk(search.store, one.commit_id, words, asked) if number < _MOST_HUNKS else ""
         )
         if hunk:
             told.append(Statement("commits", hunk, one.source, LATE, can_shrink=True))
@@ -286,7 +284,7 @@ def _told_by_git(repo: Repo, task: _Task) -> list[Statement]:
     return [
         Statement(
             "commits",
-            f"{one.sha[:12]} {day_of(one.date)} {one.author}: {one.subject}",
+            f"{one.sha[:12]} {day_text(one.date)} {one.author}: {one.subject}",
             f"commit:{repo.name}@{one.sha[:12]}",
             USUAL,
         )

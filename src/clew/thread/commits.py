@@ -11,15 +11,20 @@ from clew.history.issues import issue_refs
 from clew.history.lookup import get_commit
 from clew.history.repogit import repo_git
 from clew.kit.errors import ClewError
-from clew.kit.git import seconds_of
+from clew.kit.git import PLAIN_DIFF, guard, run_git, seconds_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
     from clew.history.model import Repo
     from clew.thread.rooms import Rooms
 
 _FIELDS = "%H%x00%aN%x00%at%x00%s%x00%b%x00"
+_ASKED = (
+    "log", "-1", "-z", "-M", "--name-status", *PLAIN_DIFF, "--encoding=UTF-8",
+    f"--format={_FIELDS}", "--end-of-options",
+)  # fmt: skip
 _LETTER = re.compile(r"[ACDMRT]\d*")
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{7,40})")
 _PICKED = re.compile(r"\(cherry picked from commit ([0-9a-f]{7,40})\)")
@@ -101,6 +106,11 @@ def read_commit(rooms: Rooms, repo: Repo, sha: str) -> Commit | None:
         return None
 
 
+def commit_here(root: Path, sha: str) -> Commit:
+    """A commit of the repository that a directory is in, as git tells it."""
+    return _told("", run_git(*_ASKED, f"{guard(sha)}^{{commit}}", "--", cwd=root))
+
+
 def _from_index(found: dict[str, Any]) -> Commit:
     files = tuple((one["path"], one["status"], one["old_path"]) for one in found["changed_files"])
     return Commit(
@@ -110,14 +120,14 @@ def _from_index(found: dict[str, Any]) -> Commit:
 
 
 def _from_git(repo: Repo, sha: str) -> Commit:
-    out = repo_git(
-        repo, "log", "-1", "-z", "-M", "--name-status", "--no-textconv", "--no-ext-diff",
-        "--encoding=UTF-8", f"--format={_FIELDS}", "--end-of-options", sha, "--",
-    )  # fmt: skip
+    return _told(repo.name, repo_git(repo, *_ASKED, sha, "--"))
+
+
+def _told(repo_name: str, out: bytes) -> Commit:
     parts = out.decode("utf-8", "surrogateescape").split("\0")
     full, author, date, subject, body = parts[:5]
     return Commit(
-        repo.name, full, _plain(subject), _plain(body), _plain(author), seconds_of(date),
+        repo_name, full, _plain(subject), _plain(body), _plain(author), seconds_of(date),
         tuple(_files([part.lstrip("\n") for part in parts[5:]])), is_indexed=False,
     )  # fmt: skip
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from clew.history.model import LAST_PLACE, PLACE_BITS, first_id, last_id
-from clew.history.scope import COUNTED, briefs, lower_bound
+from clew.history.candidates import Candidates
+from clew.history.scope import briefs, lower_bound
 from clew.kit.errors import ClewError
 from clew.thread.meaning import by_meaning
 from clew.thread.wordrank import Ranking, Text, telling_words
@@ -60,8 +59,9 @@ class Search:
     def related(self, text: str, limit: int, *, files: Sequence[str] = ()) -> list[Related]:
         """Commits that have to do with a text or touched the same files, best first."""
         words = telling_words(text)
-        shared = self._by_files(files) if files else {}
-        shares, likeness = self._by_text(text, words, list(shared)) if words else ({}, {})
+        texts = CommitTexts(self)
+        shared = _by_files(texts, files) if files else {}
+        shares, likeness = self._by_text(texts, text, words, list(shared)) if words else ({}, {})
         numbers = [one for one in shares if shares[one] or one in likeness or one in shared]
         scores = {
             one: _WORDS * shares[one]
@@ -82,10 +82,9 @@ class Search:
         ]  # fmt: skip
 
     def _by_text(
-        self, text: str, words: list[str], also: list[int]
+        self, texts: CommitTexts, text: str, words: list[str], also: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
         """What share of the words each candidate has, and how like the text it is."""
-        texts = CommitTexts(self)
         ranking = Ranking(texts, words)
         best = list(dict.fromkeys([*ranking.best(), *also]))
         near = self._by_meaning(text, best)
@@ -100,76 +99,18 @@ class Search:
             self.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
             return []
 
-    def _by_files(self, files: Sequence[str]) -> dict[int, float]:
-        """Commits that touched the files: the share of all their files that is the same."""
-        rows = self.store.connection.execute(
-            "SELECT c.id, count(DISTINCT f.path_id) AS shared,"  # noqa: S608
-            " (SELECT count(*) FROM file_rows o WHERE o.commit_id = c.id) AS size"
-            " FROM json_each(?) w JOIN paths p ON p.path = w.value"
-            " CROSS JOIN file_rows f ON f.path_id = p.path_id"
-            " CROSS JOIN commit_rows c ON c.id = f.commit_id"
-            f" WHERE {COUNTED} AND {self.condition()} GROUP BY c.id ORDER BY c.id DESC LIMIT ?",
-            (json.dumps(list(files)[:_MOST_FILES]), *self.values(), _MOST_TOUCHES),
-        ).fetchall()
-        wanted = len(set(files))
-        alike = {row[0]: row[1] / (wanted + row[2] - row[1]) for row in rows}
-        best = nlargest(_NEAREST, alike, key=lambda one: (alike[one], one))
-        return {one: alike[one] for one in best}
 
-    def condition(self) -> str:
-        """What a commit's row must fulfil."""
-        return "c.id >> 32 IN (SELECT value FROM json_each(?)) AND c.author_time BETWEEN ? AND ?"
-
-    def values(self) -> tuple[object, ...]:
-        """The values of that condition."""
-        numbers = json.dumps([repo.repo_id for repo in self.repos])
-        upper = lower_bound(1 << 62 if self.until is None else self.until)
-        return numbers, lower_bound(self.since), upper
-
-
-class CommitTexts:
+class CommitTexts(Candidates):
     """The commits of an index as texts: the subject, the body, and elsewhere the diff."""
 
     def __init__(self, search: Search) -> None:
-        self._search = search
+        super().__init__(search.store, search.repos, search.since, search.until)
         self._shas: dict[int, bytes] = {}
-        self._connection = search.store.connection.cursor()
-        self._connection.row_factory = None
-        alone = search.repos[0] if len(search.repos) == 1 else None
-        rows = self._connection.execute("SELECT repo_id, next_place FROM repos")
-        places: dict[int, int] = dict(rows.fetchall())
-        self._places = {alone.repo_id: places[alone.repo_id]} if alone else places
-        self.size = sum(self._places.values())
-        self._span = (first_id(alone.repo_id), last_id(alone.repo_id)) if alone else None
-
-    def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
-        """Commits that match, the newest first."""
-        where = f"{{subject body}} : ({expression})" if in_message else expression
-        span = " AND rowid BETWEEN ? AND ?" if self._span else ""
-        rows = self._connection.execute(
-            f"SELECT rowid FROM search_fts WHERE search_fts MATCH ?{span}"  # noqa: S608
-            " ORDER BY rowid DESC LIMIT ?",
-            (where, *(self._span or ()), most),
-        )
-        return [row[0] for row in rows]
-
-    def newer(self, number: int) -> int:
-        """How many commits have this id or a larger one, about."""
-        own = number >> PLACE_BITS
-        after = sum(count for repo_id, count in self._places.items() if repo_id > own)
-        return after + self._places.get(own, 0) - (number & LAST_PLACE)
 
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The messages of those that count."""
-        search = self._search
-        rows = self._connection.execute(
-            "SELECT c.id, c.subject, substr(c.body, 1, ?), c.sha FROM json_each(?) w"  # noqa: S608
-            f" CROSS JOIN commit_rows c ON c.id = w.value WHERE {COUNTED}"
-            f" AND {search.condition()}",
-            (_LONGEST_BODY, json.dumps(list(numbers)), *search.values()),
-        )
         read = {}
-        for number, subject, body, sha in rows:
+        for number, subject, body, sha in self.messages(numbers, _LONGEST_BODY):
             read[number] = Text(subject, body or "")
             self._shas[number] = sha
         return read
@@ -183,3 +124,14 @@ class CommitTexts:
             for number, mark, likeness in near
             if number in self._shas and is_marked(self._shas[number], mark)
         }
+
+
+def _by_files(texts: CommitTexts, files: Sequence[str]) -> dict[int, float]:
+    """Commits that touched the files: the share of all their files that is the same."""
+    wanted = len(set(files))
+    alike = {
+        number: shared / (wanted + size - shared)
+        for number, shared, size in texts.sharing(files[:_MOST_FILES], _MOST_TOUCHES)
+    }
+    best = nlargest(_NEAREST, alike, key=lambda one: (alike[one], one))
+    return {one: alike[one] for one in best}

@@ -7,7 +7,6 @@ Where it cannot be written it is kept in memory.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import sqlite3
@@ -15,14 +14,14 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.files import private_directory
 from clew.kit.project import clew_home
-from clew.kit.sqlite import open_database, writing
+from clew.kit.sqlite import json_list, open_database, writing
+from clew.kit.times import parse_iso
 from clew.specs.criteria import title_of
 from clew.specs.ids import date_of
 from clew.thread.wordrank import Text
@@ -135,7 +134,7 @@ class Corpus:
         rows = self._connection.execute(
             "SELECT e.id, e.kind, e.key, e.time FROM json_each(?) w"
             " CROSS JOIN entries e ON e.id = w.value",
-            (json.dumps(list(numbers)),),
+            (json_list(numbers),),
         )
         return {row[0]: Known(*row) for row in rows}
 
@@ -290,7 +289,7 @@ class KindTexts:
         rows = self._cursor.execute(
             "SELECT t.rowid, t.title, t.body FROM json_each(?) w"
             " CROSS JOIN texts t ON t.rowid = w.value",
-            (json.dumps(list(numbers)),),
+            (json_list(numbers),),
         )
         return {row[0]: Text(row[1], row[2]) for row in rows}
 
@@ -320,8 +319,7 @@ def _spec_time(head: Head) -> int:
     """When a spec was completed, or else written: by its id, or by its file."""
     for text in (head.completed_at, date_of(head.id)):
         with suppress(ValueError, OverflowError):
-            moment = datetime.fromisoformat(text or "")
-            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+            return int(parse_iso(text or "").timestamp())
     return head.mtime_ns // 10**9
 
 

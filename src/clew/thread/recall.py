@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from clew.commands.search import ALL_AGENTS
 from clew.commands.search import search as search_commands
-from clew.history.lookup import read_patch
+from clew.history.lookup import body_of, small_patch
 from clew.history.scope import chosen_repos, snapshot
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.shown import clipped
+from clew.kit.times import day_text
 from clew.thread.commitsearch import Related, Search
 from clew.thread.corpus import DOCUMENT, RUN, SPEC, Known, corpus_of
 from clew.thread.fusion import interleaved
 from clew.thread.gitmessages import GitMessages, Message
-from clew.thread.told import day_of
 from clew.thread.wordrank import Text, ranked, telling_words
 
 if TYPE_CHECKING:
@@ -141,16 +141,10 @@ class _FoundCommit:
 
     def _snippet(self, rooms: Rooms, words: list[str]) -> str:
         assert rooms.history is not None
-        row = rooms.history.connection.execute(
-            "SELECT body, patch_id, patch_size FROM commit_rows WHERE id = ?",
-            (self.commit.commit_id,),
-        ).fetchone()
-        found = best_line(row["body"] or "", words)
+        found = best_line(body_of(rooms.history, self.commit.commit_id), words)
         if found or any(word in self.commit.subject.lower() for word in words):
             return found
-        if row["patch_id"] is None or row["patch_size"] > _LARGEST_PATCH:
-            return ""
-        patch = read_patch(rooms.history, row["patch_id"]) or ""
+        patch = small_patch(rooms.history, self.commit.commit_id, _LARGEST_PATCH)
         return best_line("\n".join(filter(_is_changed, patch.split("\n"))), words)
 
 
@@ -303,7 +297,7 @@ def recalled_text(recalled: Recalled) -> str:
     """The answer for people and models."""
     lines = []
     for hit in recalled.hits:
-        day = f" {day_of(hit.time)}" if hit.time else ""
+        day = f" {day_text(hit.time)}" if hit.time else ""
         lines.append(f"{hit.kind} {hit.id}{day} ({hit.score:.2f}): {hit.title}")
         if hit.snippet and hit.snippet != hit.title:
             lines.append(f"    {hit.snippet}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from clew.history.issues import by_issue
@@ -12,6 +11,7 @@ from clew.history.repogit import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.kit.shown import clipped
+from clew.kit.times import day_text
 from clew.thread.commits import Commit, read_commit
 from clew.thread.documents import Documents, read_documents
 from clew.thread.links import SpecRef, specs_of_commit, thread_of_spec
@@ -212,7 +212,7 @@ class Told:
         for kind, sha, subject, date in self._links(commit):
             seen.add(sha)
             section = "later" if kind in _LATER else "earlier"
-            day = f"{day_of(date)} " if date else ""
+            day = f"{day_text(date)} " if date else ""
             words = f"{_RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
             self.say(section, words, f"commit:{commit.repo}@{sha[:12]}", EARLY)
         history = self.rooms.history
@@ -223,7 +223,7 @@ class Told:
                 if other["sha"] not in seen and len(seen) <= _MOST_LATER:
                     seen.add(other["sha"])
                     section = "later" if other["date"] >= commit.date else "earlier"
-                    words = f"same issue {issue['ref']}: {other['sha'][:12]} {day_of(other['date'])} {other['subject']}"
+                    words = f"same issue {issue['ref']}: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
                     self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
 
     def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None]]:
@@ -258,7 +258,7 @@ class Told:
             date, _, subject = rest.partition("\t")
             if sha:
                 how = "was reverted by" if subject.startswith("Revert") else "was fixed by"
-                text = f"{how} {sha[:12]} {day_of(seconds_of(date))} {subject}"
+                text = f"{how} {sha[:12]} {day_text(seconds_of(date))} {subject}"
                 self.say("later", text, f"commit:{commit.repo}@{sha[:12]}", EARLY)
 
     def add_missing(self) -> None:
@@ -282,12 +282,4 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
 
 def head_of(commit: Commit) -> str:
     """A commit in one line."""
-    return f"{commit.sha[:12]} {day_of(commit.date)} {commit.author}: {commit.subject}"
-
-
-def day_of(seconds: int) -> str:
-    """A time as people read it."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return f"@{seconds}"
+    return f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}: {commit.subject}"

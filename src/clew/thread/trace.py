@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clew.advisors.trace import matrix, spec_link
+from clew.history.messages import SizedMessage, messages_with, newest_sized_messages
 from clew.history.repogit import repo_git
-from clew.history.scope import COUNTED, span
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES
@@ -230,14 +230,7 @@ def _commits_by_spec(rooms: Rooms, own: Repo) -> dict[str, list[str]]:
 def _naming(rooms: Rooms, own: Repo) -> list[tuple[str, str]]:
     """Commits that name a spec, oldest first."""
     if rooms.history is not None and rooms.is_indexed(own):
-        rows = rooms.history.connection.execute(
-            "SELECT c.sha, c.subject, c.body FROM search_fts s"  # noqa: S608
-            " CROSS JOIN commit_rows c ON c.id = s.rowid WHERE search_fts MATCH"
-            f" '{{subject body}} : (chant OR spec)' AND s.rowid BETWEEN ? AND ? AND {COUNTED}"
-            " ORDER BY s.rowid",
-            span(own),
-        )
-        return [(row["sha"].hex(), f"{row['subject']}\n\n{row['body'] or ''}") for row in rows]
+        return messages_with(rooms.history, own, ("chant", "spec"))
     try:
         out = repo_git(
             own, "log", "-z", "--reverse", "--no-merges", "-i", "-E", "--grep=chant\\(",
@@ -252,9 +245,8 @@ def _naming(rooms: Rooms, own: Repo) -> list[tuple[str, str]]:
 
 def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:
     """The newest commits with the lines that they added, and their specs."""
-    rows = _recent_rows(rooms, own, count)
     found = []
-    for sha, subject, body, date, lines in rows:
+    for sha, subject, body, date, lines in _recent_messages(rooms, own, count):
         specs = [ref.id for ref in specs_in_message(f"{subject}\n\n{body}")]
         found.append(TracedCommit(sha, subject, date, lines, tuple(specs)))
     if rooms.specs is None or rooms.project is None:
@@ -268,23 +260,13 @@ def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:
         ]
 
 
-def _recent_rows(rooms: Rooms, own: Repo, count: int) -> list[tuple[str, str, str, int, int]]:
+def _recent_messages(rooms: Rooms, own: Repo, count: int) -> list[SizedMessage]:
     if rooms.history is None or not rooms.is_indexed(own):
         return _recent_by_git(own, count)
-    rows = rooms.history.connection.execute(
-        "SELECT c.sha, c.subject, c.body, c.author_time, (SELECT coalesce(sum(f.added), 0)"  # noqa: S608
-        " FROM file_rows f JOIN paths p ON p.path_id = f.path_id WHERE f.commit_id = c.id"
-        " AND p.path NOT LIKE ?) AS lines FROM commit_rows c"
-        f" WHERE {COUNTED} AND c.id BETWEEN ? AND ? ORDER BY c.id DESC LIMIT ?",
-        (f"{_BOOKKEEPING}%", *span(own), count),
-    )
-    return [
-        (row["sha"].hex(), row["subject"], row["body"] or "", row["author_time"], row["lines"])
-        for row in rows
-    ]
+    return newest_sized_messages(rooms.history, own, count, besides=_BOOKKEEPING)
 
 
-def _recent_by_git(own: Repo, count: int) -> list[tuple[str, str, str, int, int]]:
+def _recent_by_git(own: Repo, count: int) -> list[SizedMessage]:
     try:
         out = repo_git(
             own, "log", "--no-merges", "-n", str(count), "--numstat", "-M",
@@ -300,5 +282,5 @@ def _recent_by_git(own: Repo, count: int) -> list[tuple[str, str, str, int, int]
             int(one[0]) for one in fields
             if len(one) == 3 and one[0].isdigit() and not one[2].startswith(_BOOKKEEPING)
         )  # fmt: skip
-        found.append((sha, subject, body, seconds_of(date), lines))
+        found.append(SizedMessage(sha, subject, body, seconds_of(date), lines))
     return found

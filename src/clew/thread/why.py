@@ -11,7 +11,7 @@ from clew.history.repogit import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError
 from clew.kit.shown import clipped
-from clew.thread.blame import Blamed, blame_lines
+from clew.thread.blame import Blamed, blame_lines, cut_off_at
 from clew.thread.commits import Commit, read_commit
 from clew.thread.links import SpecRef, specs_of_commit
 from clew.thread.model import FIRST, LAST, LATE, USUAL, Link, Pack
@@ -26,6 +26,10 @@ BUDGET = 1500
 SECTIONS = (
     *("line", "file", "commit", "message", "spec", "run", "decision", "vision", "rejected"),
     *("issues", "together", "earlier", "later", "changes", "missing"),
+)
+_SHALLOW = (
+    "this clone is shallow and ends at {sha}, so the line may be older than that. "
+    "Fetch the rest: git fetch --unshallow"
 )
 _MOST_COMMITS = 8
 
@@ -69,6 +73,9 @@ def _tell_first(told: Told, path: str, first: Blamed) -> None:
     source = f"file:{path}:{first.start}"
     told.chain.append(Link("line", f"{path}:{first.start}", clipped(first.text.strip(), MOST_TEXT)))
     told.say("line", _line_text(first, path), source, FIRST, shrink=True)
+    if first.sha in cut_off_at(told.repo):
+        told.say("line", _SHALLOW.format(sha=first.sha[:12]), source, FIRST)
+        return
     found = told.commit(first.sha)
     if found is not None:
         _tell_restored(told, found, path, first.text)

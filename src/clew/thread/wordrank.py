@@ -25,7 +25,6 @@ _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
 _TITLE, _BODY, _ELSEWHERE = 3.0, 1.4, 0.9
-_NEVER = 1 << 62
 _IDLE = frozenset(
     (
         *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "did", "do"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from clew.history.difftext import file_diffs, file_sections
+from clew.history.difftext import file_diffs, file_sections, header_name
 
 MOST_LINES = 6000
 _MOST_PER_FILE = 1500
 _LONGEST_LINE = 2000
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@ ?(.*)")
 _KINDS = {"+": "added", "-": "removed", " ": "same"}
 
 
@@ -78,7 +78,7 @@ def read_diff(patch: str) -> DiffView:
 
 def _file(section: str, most: int) -> FileView:
     named = next(file_diffs(section), None)
-    view = FileView((named.path if named else "") or _named(section), _note(section))
+    view = FileView((named.path if named else "") or header_name(section), _note(section))
     old = new = 0
     in_hunk = False
     for text in section.split("\n"):
@@ -108,12 +108,6 @@ def _keep(view: FileView, line: Line, most: int) -> None:
         view.lines.append(line)
     elif line.kind != "hunk":
         view.left_out += 1
-
-
-def _named(section: str) -> str:
-    """The name in the first line, for files without lines (a mode, something binary)."""
-    first = section.partition("\n")[0]
-    return first.rpartition(" b/")[2] if " b/" in first else first
 
 
 def _note(section: str) -> str:

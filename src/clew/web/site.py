@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from clew.kit.shown import shown_text
+from clew.kit.times import parse_iso
 from clew.web.security import CSRF_FIELD, Keys
 
 if TYPE_CHECKING:
@@ -193,10 +194,9 @@ def seconds_of(value: float | str | None) -> float | None:
     if value is None or isinstance(value, int | float):
         return value
     try:
-        found = datetime.fromisoformat(value)
+        return parse_iso(value).timestamp()
     except ValueError:
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def span(seconds: float | None) -> str:

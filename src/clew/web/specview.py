@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import ClewError
-from clew.kit.git import guard, run_git
+from clew.kit.git import PLAIN_DIFF, git_line, guard, run_git
+from clew.kit.repository import branch_tip
 from clew.specs.criteria import parse_criteria
 from clew.specs.lint_rules import description_of
 from clew.specs.model import DONE_STATUSES
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from clew.specs.criteria import Criterion
     from clew.specs.model import Spec
     from clew.specs.store import SpecStore
-    from clew.work.evidence import Check
     from clew.work.mergequeue import Entry
-    from clew.work.model import Run
+    from clew.work.model import Check, Run
     from clew.work.places import Places
 
 LOG_LINES = 200
@@ -72,14 +72,13 @@ class Branch:
 
 def journalled(places: Places, spec_id: str) -> Journalled:
     """The runs of a spec, the checks of the newest, and its latest merge."""
-    from clew.work.evidence import checks_of
     from clew.work.mergequeue import MergeQueue
 
     with read_journal(places) as journal:
         if journal is None:
             return Journalled()
         runs = journal.runs(spec_id=spec_id, limit=_MOST_RUNS)
-        checks = checks_of(journal, runs[0].run_id) if runs else []
+        checks = journal.checks(runs[0].run_id) if runs else []
         return Journalled(tuple(runs), tuple(checks), MergeQueue(journal.database).latest(spec_id))
 
 
@@ -130,13 +129,13 @@ def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
 
     try:
         name = guard(branch_of(spec, config))
-        tip = _line(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{name}^{{commit}}")
-        main = _line(root, "rev-parse", "--verify", f"refs/heads/{main_branch(root, config)}")
-        base = _line(root, "merge-base", main, tip)
+        tip = branch_tip(root, name)
+        if tip is None:
+            return None
+        base = git_line(root, "merge-base", f"refs/heads/{main_branch(root, config)}", tip)
         patch = run_git(
-            "diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", f"{base}..{tip}",
-            "--", ".", ":(exclude,top).chant", cwd=root,
-        )  # fmt: skip
+            "diff", *PLAIN_DIFF, "-M", f"{base}..{tip}", "--", ".", ":(exclude,top).chant", cwd=root
+        )
         listed = run_git("log", "-n100", "--format=%h%x09%s", f"{base}..{tip}", "--", cwd=root)
     except ClewError:
         return None
@@ -203,7 +202,3 @@ def _dirty(root: Path, branch: str) -> tuple[str, ...]:
         return tuple(dirty_files(place)) if place else ()
     except ClewError:
         return ()
-
-
-def _line(root: Path, *arguments: str) -> str:
-    return run_git(*arguments, cwd=root).decode("ascii", "replace").strip()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +53,6 @@ class Agent:
     mcp_form: str | None = None
     mcp: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    version: tuple[str, ...] = ("--version",)
     needs_model: bool = False
 
 
@@ -245,25 +243,6 @@ def agent_environment(
     kept = {name: text for name, text in os.environ.items() if name not in _HOST_VARIABLES}
     variables = {name: _filled(text, known) for name, text in agent.variables.items()}
     return {**kept, **(variables if agent.mcp_form else {}), **added}
-
-
-def agent_version(choice: AgentChoice, program: str) -> str | None:
-    """What the program says about its version, if it says anything within a few seconds."""
-    agent = agent_named(choice.name)
-    if not agent.program or agent.program == sys.executable:
-        return None
-    try:
-        done = subprocess.run(
-            [program, *agent.version],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
-    return lines[0][:200] if done.returncode == 0 and lines else None
 
 
 def _filled(word: str, known: Mapping[str, str]) -> str:

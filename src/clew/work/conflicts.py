@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from clew.kit.git import guard, run_git
+from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.specs.criteria import parse_criteria
 from clew.specs.lifecycle import apply_status
 from clew.specs.lint_rules import description_of
@@ -175,5 +175,5 @@ def _lowered(text: str) -> str:
 
 def _diffstat(root: Path, sides: Sides) -> str:
     spread = f"{guard(sides.onto)}...{guard(sides.tip)}"
-    out = run_git("diff", "--stat=80,60,10", spread, "--", cwd=root)
+    out = run_git("diff", *PLAIN_DIFF, "--stat=80,60,10", spread, "--", cwd=root)
     return "\n".join(f"    {line}" for line in os.fsdecode(out).rstrip().splitlines())

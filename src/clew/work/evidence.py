@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from clew.history.redact import SecretLines
 from clew.kit.errors import ClewError
-from clew.kit.git import guard, run_git
+from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.kit.shown import clipped
-from clew.kit.sqlite import writing
 from clew.work.commands import run_command
 from clew.work.invocation import run_environment
-from clew.work.model import now_text
+from clew.work.model import Check
 from clew.work.worktrees import dirty_files
 
 if TYPE_CHECKING:
@@ -48,24 +47,13 @@ class Work:
         return not self.files
 
 
-@dataclass(frozen=True)
-class Check:
-    """One criterion's command, and how it went."""
-
-    number: int
-    criterion: str
-    command: str
-    passed: bool
-    said: str
-    seconds: float
-
-
 def work_of(places: Places, run: Run) -> Work:
     """What lies between the base of a run and its branch, and what its worktree has uncommitted."""
     if not run.branch or not run.base_commit:
         return Work((), (), ())
     spread = f"{guard(run.base_commit)}...{_tip(run)}"
-    files = _names(places.root, "diff", "--name-only", "-z", spread, "--", *_NOT_BOOKKEEPING)
+    wanted = (*PLAIN_DIFF, "--name-only", "-z", spread, "--", *_NOT_BOOKKEEPING)
+    files = _names(places.root, "diff", *wanted)
     return Work(tuple(commits_of(places, run)), tuple(files), _dirty(run))
 
 
@@ -82,7 +70,8 @@ def diffstat_of(places: Places, run: Run) -> str:
     if not run.branch or not run.base_commit:
         return ""
     spread = f"{guard(run.base_commit)}...{_tip(run)}"
-    return "\n".join(_lines(places.root, "diff", "--stat=80", spread, "--", *_NOT_BOOKKEEPING))
+    wanted = (*PLAIN_DIFF, "--stat=80", spread, "--", *_NOT_BOOKKEEPING)
+    return "\n".join(_lines(places.root, "diff", *wanted))
 
 
 def run_checks(places: Places, journal: Journal, run: Run, worktree: Path) -> Iterator[Check]:
@@ -94,18 +83,8 @@ def run_checks(places: Places, journal: Journal, run: Run, worktree: Path) -> It
     for number, (criterion, command) in enumerate(run.plan.get("criteria", ()), start=1):
         if command and journal.get(run.run_id).request is None:
             check = _check(places, run, worktree, number, criterion, command, limit)
-            _keep(journal, run, check)
+            journal.keep_check(run.run_id, check)
             yield check
-
-
-def checks_of(journal: Journal, run_id: str) -> list[Check]:
-    """The checks of a run, as the journal has them."""
-    rows = journal.database.execute(
-        "SELECT number, criterion, command, passed, said, seconds FROM checks"
-        " WHERE run_id = ? ORDER BY number",
-        (run_id,),
-    )
-    return [Check(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in rows]
 
 
 def _check(
@@ -126,17 +105,6 @@ def _check(
         code, said = -1, str(error)
     said = clipped(SecretLines().clean(said), _LONGEST_OUTPUT)
     return Check(number, criterion, command, code == 0, said, time.monotonic() - began)
-
-
-def _keep(journal: Journal, run: Run, check: Check) -> None:
-    with writing(journal.database) as database:
-        database.execute(
-            "INSERT OR REPLACE INTO checks"
-            " (run_id, number, at, criterion, command, passed, said, seconds)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (run.run_id, check.number, now_text(), check.criterion, check.command,
-             int(check.passed), check.said, check.seconds),
-        )  # fmt: skip
 
 
 def _tip(run: Run) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError
 from clew.kit.shown import clipped
+from clew.kit.times import parse_iso
 from clew.specs.criteria import parse_criteria
 from clew.specs.logs import read_log
 from clew.work.events import read_events
-from clew.work.evidence import Work, checks_of, diffstat_of, work_of
+from clew.work.evidence import Work, diffstat_of, work_of
 from clew.work.journal import read_journal
 from clew.work.places import worktree_of
 
@@ -97,8 +97,8 @@ def elapsed_seconds(run: Run) -> float | None:
     """How long a run has taken so far, or took."""
     if run.started_at is None:
         return None
-    begun = datetime.fromisoformat(run.started_at).timestamp()
-    ended = datetime.fromisoformat(run.ended_at).timestamp() if run.ended_at else time.time()
+    begun = parse_iso(run.started_at).timestamp()
+    ended = parse_iso(run.ended_at).timestamp() if run.ended_at else time.time()
     return round(max(0.0, ended - begun), 1)
 
 
@@ -158,7 +158,7 @@ def _work(places: Places, run: Run | None) -> tuple[Work, str]:
 
 def _checks(places: Places, run: Run | None) -> tuple[JsonObject, ...]:
     with read_journal(places) as journal:
-        found = checks_of(journal, run.run_id) if journal is not None and run else []
+        found = journal.checks(run.run_id) if journal is not None and run else []
     return tuple(vars(check) for check in found)
 
 

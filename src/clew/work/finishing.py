@@ -18,9 +18,9 @@ from clew.specs.model import Changes
 from clew.specs.outputs import check_output
 from clew.specs.store import SpecStore
 from clew.work.events import log_state, read_events
-from clew.work.evidence import Check, run_checks, work_of
+from clew.work.evidence import run_checks, work_of
 from clew.work.journal import open_journal
-from clew.work.model import FailureClass, Phase, second_text
+from clew.work.model import Check, FailureClass, Phase, second_text
 from clew.work.places import worktree_of
 from clew.work.prompts import fenced
 

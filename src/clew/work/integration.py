@@ -12,13 +12,15 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
 from clew.kit.locks import LONG, locked
+from clew.kit.repository import is_ancestor
 from clew.kit.shown import shown_path
 from clew.work.commands import run_command, shown_command
 from clew.work.includes import copy_included
@@ -33,6 +35,7 @@ INTEGRATION = ".integration"
 _KEPT = (".chant/specs", ".chant/archive")
 _SECONDS = 600
 _LONGEST_SAID = 4000
+_line = partial(git_line, timeout=_SECONDS)
 
 
 class MergeConflict(Conflict):
@@ -174,7 +177,7 @@ def _merged(root: Path, tree: Path, sides: Sides, message: str) -> Candidate:
     if real:
         raise MergeConflict(sides.branch, sides.target, real)
     final, left_out = _without_kept(root, tree, sides.onto, made)
-    if not left_out and _is_ancestor(root, sides.onto, sides.tip):
+    if not left_out and is_ancestor(root, sides.onto, sides.tip, timeout=_SECONDS):
         return Candidate(sides.tip, ())
     commit = _line(tree, "commit-tree", final, "-p", sides.onto, "-p", sides.tip, "-m", message)
     return Candidate(commit, left_out)
@@ -199,7 +202,7 @@ def _rebased(root: Path, tree: Path, sides: Sides) -> str | None:
             cwd=tree, timeout=_SECONDS,
         )  # fmt: skip
     except GitError:
-        out = run_git("diff", "--name-only", "--diff-filter=U", "-z", cwd=tree)
+        out = run_git("diff", *PLAIN_DIFF, "--name-only", "--diff-filter=U", "-z", cwd=tree)
         files = [name for name in out.split(b"\0") if name]
         run_git("rebase", "--abort", cwd=tree, check=False)
         real = _real(root, files)
@@ -239,7 +242,7 @@ def _without_kept(root: Path, tree: Path, onto: str, made: str) -> tuple[str, tu
             "--literal-pathspecs", "reset", "--quiet", onto, "--", *names,
             cwd=tree, variables=variables,
         )  # fmt: skip
-        final = os.fsdecode(run_git("write-tree", cwd=tree, variables=variables).strip())
+        final = git_line(tree, "write-tree", variables=variables)
     return final, tuple(shown_path(name) for name in kept)
 
 
@@ -259,11 +262,3 @@ def _is_in(tree: Path, commit: str, name: bytes) -> bool:
 
 def _is_on_disk(root: Path, prefix: str, name: bytes) -> bool:
     return os.path.lexists(root / os.fsdecode(name)[len(prefix) :])
-
-
-def _is_ancestor(root: Path, older: str, newer: str) -> bool:
-    return _line(root, "rev-list", "--count", older, f"^{newer}", "--") == "0"
-
-
-def _line(root: Path, *arguments: str) -> str:
-    return os.fsdecode(run_git(*arguments, cwd=root, timeout=_SECONDS).rstrip(b"\n"))

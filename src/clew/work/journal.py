@@ -18,6 +18,7 @@ from clew.work.model import (
     AT_REST,
     ENDED,
     OPEN,
+    Check,
     Move,
     Phase,
     Run,
@@ -280,6 +281,38 @@ class Journal:
             (run_id,),
         )
         return [Move(*row) for row in rows]
+
+    def count(self) -> int:
+        """How many runs there ever were."""
+        return int(self._database.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+    def running_by_worker(self) -> dict[str, int]:
+        """How many runs each worker has under way; one that has no name is the empty text."""
+        rows = self._database.execute(
+            "SELECT coalesce(json_extract(plan, '$.worker'), ''), count(*) FROM runs"
+            " WHERE ended_at IS NULL AND phase <> 'held' GROUP BY 1"
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def keep_check(self, run_id: str, check: Check) -> None:
+        """Store how a check went; an earlier outcome of the same check is replaced."""
+        with writing(self._database) as database:
+            database.execute(
+                "INSERT OR REPLACE INTO checks"
+                " (run_id, number, at, criterion, command, passed, said, seconds)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (run_id, check.number, now_text(), check.criterion, check.command,
+                 int(check.passed), check.said, check.seconds),
+            )  # fmt: skip
+
+    def checks(self, run_id: str) -> list[Check]:
+        """The checks of a run, in the order of its criteria."""
+        rows = self._database.execute(
+            "SELECT number, criterion, command, passed, said, seconds FROM checks"
+            " WHERE run_id = ? ORDER BY number",
+            (run_id,),
+        )
+        return [Check(row[0], row[1], row[2], bool(row[3]), row[4], row[5]) for row in rows]
 
     def _refuse_second(self, spec_id: str) -> None:
         other = self.open_run(spec_id)

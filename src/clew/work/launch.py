@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import try_lock
+from clew.specs.places import refuse_links_out
 from clew.work.agents import check_agent
 from clew.work.detached import not_started, start_detached
 from clew.work.journal import open_journal
@@ -30,14 +31,6 @@ SUPERVISOR_LOG = "supervisor.log"
 _SUPERVISOR = "clew.work.supervisor"
 
 
-@dataclass(frozen=True)
-class Started:
-    """A run on its way; `is_running` says that the agent itself runs already."""
-
-    run: Run
-    is_running: bool
-
-
 def preflight(places: Places, request: RunRequest) -> str:
     """Everything a run needs, checked before anything changes; the agent's program."""
     check_spec_id(request.spec_id)
@@ -52,12 +45,13 @@ def start_run(
     request: RunRequest,
     seconds: float = START_SECONDS,
     on_claim: Callable[[Run], None] | None = None,
-) -> Started:
+) -> Run:
     """Start a run and wait a moment for its agent; a failure to start is raised in its own words.
 
     When the moment passes, because a worktree takes long to set up, the run goes on by itself.
     `on_claim` is called once the spec is claimed; what it raises gives the claim back.
     """
+    refuse_links_out(places.root)
     program = preflight(places, request)
     run_id = new_run_id()
     directory = private_directory(places.run_directory(run_id))
@@ -88,7 +82,7 @@ def start_run(
             lock.release()
             _give_back(places, run, str(error))
             raise
-        return Started(journal.get(run.run_id), heard.event in ("started", "finishing"))
+        return journal.get(run.run_id)
 
 
 def resume_finishing(places: Places, run: Run, lock: HeldLock) -> Heard:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, NotFound
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
+from clew.kit.repository import branch_tip, checkouts
 from clew.kit.shown import shown_path
 from clew.specs.config import DEFAULT
 from clew.work.places import git_common_directory
@@ -53,8 +54,8 @@ def main_branch(root: Path, config: Config) -> str:
             f"There is no branch '{wanted}', which `defaults.main_branch` names",
             "Correct it in .chant/config.md.",
         )
-    remote = _line(root, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
-    here = _line(root, "symbolic-ref", "--quiet", "--short", "HEAD")
+    remote = _leads_to(root, "refs/remotes/origin/HEAD")
+    here = _leads_to(root, "HEAD")
     for name in (remote.removeprefix("origin/"), *_USUAL, here):
         if name and tip_of(root, name) is not None:
             return name
@@ -62,29 +63,22 @@ def main_branch(root: Path, config: Config) -> str:
 
 
 def tip_of(root: Path, branch: str) -> str | None:
-    """The commit that a branch is at."""
-    ref = f"refs/heads/{branch}"
-    out = _line(root, "for-each-ref", "--format=%(refname) %(objectname)", guard(ref))
-    found = (line.split() for line in out.splitlines())
-    return next((commit for name, commit in found if name == ref), None)
+    """The commit that a branch is at; None, too, where git cannot tell."""
+    return branch_tip(root, branch, check=False)
 
 
 def checkout_of(root: Path, branch: str) -> Path | None:
     """The worktree that has the branch checked out."""
-    place: Path | None = None
-    for field in run_git("worktree", "list", "--porcelain", "-z", cwd=root).split(b"\0"):
-        if field.startswith(b"worktree "):
-            place = Path(os.fsdecode(field[9:]))
-        elif field == f"branch refs/heads/{branch}".encode() and place and place.is_dir():
-            return place
-    return None
+    there = (known.path for known in checkouts(root) if known.branch == branch)
+    return next((place for place in there if place.is_dir()), None)
 
 
 def branch_tips(root: Path) -> dict[str, str]:
     """Every branch and the commit it is at."""
-    out = _line(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
-    pairs = (line.rsplit(" ", 1) for line in out.splitlines())
-    return {name.removeprefix("refs/heads/"): commit for name, commit in pairs}
+    form = "--format=%(refname:lstrip=2) %(objectname)"
+    out = git_line(root, "for-each-ref", form, "refs/heads", check=False)
+    pairs = (line.partition(" ") for line in out.split("\n") if line)
+    return {name: commit for name, _, commit in pairs}
 
 
 def touched_files(place: Path, old: str, new: str) -> list[str]:
@@ -97,13 +91,15 @@ def _touched(place: Path, old: str, new: str) -> tuple[list[bytes], list[bytes]]
 
     Such files are left by a fast-forward that was killed; what is staged is always the user's.
     """
-    out = run_git("diff", "--name-status", "--no-renames", "-z", old, new, "--", cwd=place)
+    out = run_git(
+        "diff", *PLAIN_DIFF, "--name-status", "--no-renames", "-z", old, new, "--", cwd=place
+    )
     fields = out.split(b"\0")[:-1]
     status = run_git(
         "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", cwd=place
     )
     changed = {entry[3:]: entry[:1] for entry in status.split(b"\0") if entry}
-    top = os.fsencode(_line(place, "rev-parse", "--show-toplevel"))
+    top = os.fsencode(git_line(place, "rev-parse", "--show-toplevel", check=False))
     in_the_way, arrived = list[bytes](), list[bytes]()
     for kind, name in zip(fields[::2], fields[1::2], strict=True):
         file = os.path.join(top, name)  # noqa: PTH118 (bytes)
@@ -188,5 +184,5 @@ def _raise_if_moved(root: Path, branch: str, old: str) -> None:
         raise MainMoved(f"'{branch}' has moved meanwhile", "Try again.")
 
 
-def _line(root: Path, *arguments: str) -> str:
-    return os.fsdecode(run_git(*arguments, cwd=root, check=False).rstrip(b"\n"))
+def _leads_to(root: Path, ref: str) -> str:
+    return git_line(root, "symbolic-ref", "--quiet", "--short", ref, check=False)

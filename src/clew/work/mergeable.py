@@ -93,11 +93,6 @@ def expanded(store: SpecStore, config: Config, places: Places, ids: list[str]) -
     return list(dict.fromkeys(found))
 
 
-def is_ancestor(root: Path, older: str, newer: str) -> bool:
-    """Whether one commit is in the history of another."""
-    return run_git("rev-list", "--count", older, f"^{newer}", "--", cwd=root) == b"0\n"
-
-
 def _named(config: Config, spec_id: str) -> str:
     return f"{config.text('defaults', 'branch_prefix') or 'chant/'}{spec_id}"
 

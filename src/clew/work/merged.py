@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import GitError, git_line, guard
+from clew.kit.repository import is_ancestor
 from clew.work.model import KEEPER
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def is_merged(root: Path, branch: str, target: str) -> bool:
     """Whether the target has everything that the branch brings."""
     guard(branch), guard(target)
     return (
-        _line(root, "rev-list", "--count", branch, f"^{target}", "--") == "0"
+        is_ancestor(root, branch, target)
         or _all_picked(root, target, branch)
         or _merging_changes_nothing(root, target, branch)
         or _squash_is_picked(root, target, branch)
@@ -27,29 +28,25 @@ def is_merged(root: Path, branch: str, target: str) -> bool:
 
 def _all_picked(root: Path, target: str, branch: str) -> bool:
     """Every commit has a twin with the same patch: rebased or cherry-picked."""
-    lines = _line(root, "cherry", target, branch).splitlines()
+    lines = git_line(root, "cherry", target, branch).splitlines()
     return bool(lines) and all(line.startswith("-") for line in lines)
 
 
 def _merging_changes_nothing(root: Path, target: str, branch: str) -> bool:
     try:
-        merged = _line(root, "merge-tree", "--write-tree", target, branch)
+        merged = git_line(root, "merge-tree", "--write-tree", target, branch)
     except GitError:  # a conflict, or a git that cannot do this yet
         return False
-    return merged == _line(root, "rev-parse", f"{target}^{{tree}}")
+    return merged == git_line(root, "rev-parse", f"{target}^{{tree}}")
 
 
 def _squash_is_picked(root: Path, target: str, branch: str) -> bool:
     """The branch as one commit has a twin, though the target went on from there."""
     try:
-        base = _line(root, "merge-base", target, branch)
+        base = git_line(root, "merge-base", target, branch)
     except GitError:  # no common history
         return False
-    squashed = _line(
+    squashed = git_line(
         root, "commit-tree", f"{branch}^{{tree}}", "-p", base, "-m", "squashed", variables=_FIXED
     )
     return _all_picked(root, target, squashed)
-
-
-def _line(root: Path, *arguments: str, variables: dict[str, str] | None = None) -> str:
-    return run_git(*arguments, cwd=root, variables=variables).decode("utf-8", "replace").strip()

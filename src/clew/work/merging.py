@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
 from clew.kit.locks import BRIEFLY, refuse_stopped, try_lock
+from clew.kit.repository import is_ancestor
 from clew.kit.shown import clipped
 from clew.specs.config import load_config
 from clew.specs.endings import branch_of
@@ -48,7 +49,7 @@ from clew.work.mainref import (
     tip_of,
     touched_files,
 )
-from clew.work.mergeable import check_mergeable, is_ancestor
+from clew.work.mergeable import check_mergeable
 from clew.work.merged import is_merged
 from clew.work.mergequeue import UNDER_WAY, Entry, MergeQueue, MergeStatus
 from clew.work.worktrees import remove

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.times import utc_now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,6 +256,18 @@ class Move:
     note: str | None
 
 
+@dataclass(frozen=True)
+class Check:
+    """One criterion's command, and how it went."""
+
+    number: int
+    criterion: str
+    command: str
+    passed: bool
+    said: str
+    seconds: float
+
+
 def check_move(before: Phase, after: Phase) -> None:
     """Refuse a move that no run makes."""
     if after not in LEGAL_MOVES[before]:
@@ -288,13 +301,7 @@ def new_run_id() -> str:
 
 def now_text() -> str:
     """The time as RFC 3339 in UTC with milliseconds; texts sort as times do."""
-    return time_text(time.time())
-
-
-def time_text(moment: float) -> str:
-    """A moment as RFC 3339 in UTC with milliseconds."""
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
-    return f"{whole}.{int(moment * 1000) % 1000:03d}Z"
+    return utc_now(milliseconds=True)
 
 
 def second_text(text: str) -> str:

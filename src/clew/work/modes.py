@@ -104,7 +104,7 @@ def _single(
     brief = named_brief(places.root, BRIEF)
     left = max(0.1, deadline - time.monotonic())
     started = start_work(places, store, spec_id, options, brief=brief, seconds=left)
-    run = _with_process(places, started.run)
+    run = _with_process(places, started)
     return Begun(_record(process_view(run)), run.run_id, None)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid
 from clew.kit.files import write_atomic
-from clew.kit.git import GitError, run_git
+from clew.kit.git import GitError
 from clew.kit.project import clew_home
+from clew.kit.repository import common_directory
 from clew.work.model import check_run_id, check_spec_id
 
 if TYPE_CHECKING:
@@ -95,13 +96,12 @@ def places_of_run(run_directory: Path) -> tuple[Places, str]:
 def git_common_directory(root: Path) -> Path:
     """The git directory that all worktrees of a repository share."""
     try:
-        out = run_git("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=root)
+        return common_directory(root)
     except GitError:
         raise Invalid(
             f"Not a git repository: {root}",
             "Work happens in git worktrees: run `git init` and commit first.",
         ) from None
-    return Path(os.fsdecode(out.rstrip(b"\n")))
 
 
 def worktree_home(root: Path) -> Path:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
+from clew.kit.times import parse_iso
 from clew.work.model import FailureClass
 
 if TYPE_CHECKING:
@@ -100,4 +100,4 @@ def retry_time(policy: Policy, failed: list[Run], now: float) -> float | None:
 
 
 def _moment(text: str | None, otherwise: float) -> float:
-    return datetime.fromisoformat(text).timestamp() if text else otherwise
+    return parse_iso(text).timestamp() if text else otherwise

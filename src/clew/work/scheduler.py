@@ -229,7 +229,7 @@ class Scheduler:
     def _start(self, spec_id: str) -> bool:
         """Start one spec; whether it has to wait for an agent to be free, or for somebody else."""
         try:
-            started = start_work(
+            run = start_work(
                 self._places,
                 self._store,
                 spec_id,
@@ -245,11 +245,11 @@ class Scheduler:
         except (ClewError, OSError) as error:
             return self._not_started(spec_id, error)
         self._retry_at.pop(spec_id, None)
-        self._active[spec_id] = started.run.run_id
+        self._active[spec_id] = run.run_id
         self._started += 1
         if self._order.slots > 1:
             self._next_start = time.monotonic() + self._order.stagger.wait()
-        self._say(f"{spec_id}: started, attempt {started.run.attempt}")
+        self._say(f"{spec_id}: started, attempt {run.attempt}")
         return False
 
     def _merge_first(self, spec_id: str, error: UnmergedDependency) -> bool:

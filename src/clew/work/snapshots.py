@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import GitError, git_line, guard, run_git
 from clew.work.model import KEEPER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SNAPSHOT_REFS = "refs/chant/snapshots/"
 
@@ -25,12 +20,12 @@ def take_snapshot(worktree: Path, run_id: str, note: str) -> str | None:
     """
     if _has_nothing_new(worktree):
         return None
-    head = _line(worktree, "rev-parse", "--verify", "HEAD^{commit}")
+    head = git_line(worktree, "rev-parse", "--verify", "HEAD^{commit}")
     with tempfile.TemporaryDirectory(prefix="clew-snapshot-") as directory:
         index = Path(directory) / "index"
         variables = {"GIT_INDEX_FILE": str(index)}
         own_index = Path(
-            _line(worktree, "rev-parse", "--path-format=absolute", "--git-path", "index")
+            git_line(worktree, "rev-parse", "--path-format=absolute", "--git-path", "index")
         )
         if own_index.exists():
             shutil.copyfile(own_index, index)
@@ -41,10 +36,10 @@ def take_snapshot(worktree: Path, run_id: str, note: str) -> str | None:
             "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--ignore-errors", "--", ":/",
             cwd=worktree, check=False, timeout=600, variables=variables,
         )  # fmt: skip
-        tree = _line(worktree, "write-tree", variables=variables)
-    if tree != _line(worktree, "rev-parse", f"{head}^{{tree}}"):
+        tree = git_line(worktree, "write-tree", variables=variables)
+    if tree != git_line(worktree, "rev-parse", f"{head}^{{tree}}"):
         message = f"Uncommitted work of run {run_id}\n\n{note}"
-        kept = _line(worktree, "commit-tree", tree, "-p", head, "-m", message, variables=KEEPER)
+        kept = git_line(worktree, "commit-tree", tree, "-p", head, "-m", message, variables=KEEPER)
     elif _is_on_a_branch(worktree, head):
         return None
     else:
@@ -71,23 +66,18 @@ def restore_snapshot(worktree: Path, commit: str) -> bool:
 
     False, and nothing done, when the branch has gone on since: that is for people to merge.
     """
-    head = _line(worktree, "rev-parse", "HEAD")
-    if _line(worktree, "rev-list", "--parents", "-1", guard(commit)).split()[1:] != [head]:
+    head = git_line(worktree, "rev-parse", "HEAD")
+    if git_line(worktree, "rev-list", "--parents", "-1", guard(commit)).split()[1:] != [head]:
         return False
     run_git("restore", f"--source={guard(commit)}", "--worktree", "--", ":/", cwd=worktree)
     return True
 
 
 def _is_on_a_branch(worktree: Path, commit: str) -> bool:
-    names = _line(
+    names = git_line(
         worktree, "for-each-ref", "--count=1", "--format=x", "--contains", commit, "refs/heads"
     )
     return bool(names)
-
-
-def _line(worktree: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> str:
-    out = run_git(*arguments, cwd=worktree, variables=variables)
-    return os.fsdecode(out.rstrip(b"\n"))
 
 
 def snapshot_or_reason(worktree: Path, run_id: str, note: str) -> tuple[str | None, str | None]:

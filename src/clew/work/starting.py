@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from clew.specs.model import Spec
     from clew.specs.store import SpecStore
     from clew.work.configured import Worker
-    from clew.work.launch import Started
     from clew.work.model import Run, WorktreeSettings
     from clew.work.places import Places
 
@@ -96,7 +95,7 @@ def start_work(
     mode: str = "single",
     brief: Brief | None = None,
     seconds: float = START_SECONDS,
-) -> Started:
+) -> Run:
     """Start an agent on a spec; a failure to start is raised in its own words."""
     reconcile(places)
     prepared = prepare_work(places, store, spec_id, options, mode=mode, brief=brief)
@@ -247,14 +246,7 @@ def _journal_facts(places: Places, spec_id: str) -> tuple[Run | None, dict[str, 
     with read_journal(places) as journal:
         if journal is None:
             return None, {}, 0
-        running: dict[str, int] = {}
-        for (name,) in journal.database.execute(
-            "SELECT json_extract(plan, '$.worker') FROM runs WHERE ended_at IS NULL"
-            " AND phase <> 'held'"
-        ):
-            running[name or ""] = running.get(name or "", 0) + 1
-        total = journal.database.execute("SELECT count(*) FROM runs").fetchone()[0]
-        return journal.latest(spec_id), running, int(total)
+        return journal.latest(spec_id), journal.running_by_worker(), journal.count()
 
 
 def _request(  # noqa: PLR0913, PLR0917 - the parts of one request

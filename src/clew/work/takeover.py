@@ -112,7 +112,7 @@ def _hold(places: Places, spec: Spec, *, force: bool) -> Run | None:
         latest = journal.latest(spec.id)
         if latest is not None and latest.is_open and latest.phase is not Phase.HELD:
             return stop_run(places, spec.id, Request.HOLD)
-        if not force and (latest is None or latest.phase is not Phase.HELD):
+        if not force:
             raise NotFound(f"Failed to take over spec '{spec.id}': {_NOT_WORKED}")
         if latest is not None and Phase.HELD in LEGAL_MOVES[latest.phase]:
             latest = journal.move(latest.run_id, Phase.HELD, note="taken over")

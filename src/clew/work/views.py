@@ -29,6 +29,8 @@ _AGENT_STATUS = {
     Phase.FAILED: "failed",
     Phase.INTERRUPTED: "failed",
     Phase.CANCELLED: "failed",
+    Phase.PAUSED: "unknown",  # nobody works, and it is neither done nor failed
+    Phase.HELD: "unknown",
 }
 
 

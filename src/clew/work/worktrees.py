@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.files import private_directory, write_atomic
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import GitError, git_line, guard, run_git
 from clew.kit.locks import LONG, locked
+from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
 from clew.work.commands import run_command, shown_command
 from clew.work.merged import is_merged
 from clew.work.model import check_spec_id, now_text
@@ -52,12 +53,6 @@ class Owner:
     made_at: str
 
 
-@dataclass(frozen=True)
-class _Registered:
-    path: Path
-    branch: str | None
-
-
 @lru_cache(maxsize=1024)
 def branch_of(spec_id: str, prefix: str = "chant/") -> str:
     """The branch of a spec."""
@@ -77,9 +72,9 @@ def path_of(root: Path, spec_id: str) -> Path:
 def resolve_base(root: Path, base_ref: str) -> str:
     """The commit that a base ref stands for."""
     try:
-        return _line(root, "rev-parse", "--verify", "--quiet", f"{guard(base_ref)}^{{commit}}")
+        return git_line(root, "rev-parse", "--verify", "--quiet", f"{guard(base_ref)}^{{commit}}")
     except GitError:
-        if not _line(root, "for-each-ref", "--count=1", "--format=x"):
+        if not git_line(root, "for-each-ref", "--count=1", "--format=x"):
             raise Invalid("The repository has no commits yet", "Commit something first.") from None
         raise NotFound(
             f"No such commit or branch: {base_ref}", "Name the base that work starts from."
@@ -145,7 +140,7 @@ def remove(
             _tear_down(Path(owner.path), settings, force=force)
         if _registered(root, Path(owner.path)) is not None:
             run_git("worktree", "remove", "--force", "--", owner.path, cwd=root)
-        tip = _tip(root, owner.branch)
+        tip = branch_tip(root, owner.branch)
         if tip is not None:
             run_git("update-ref", "-d", f"refs/heads/{owner.branch}", tip, cwd=root)
         _owner_file(home, spec_id).unlink(missing_ok=True)
@@ -167,7 +162,7 @@ def _keep_or_refuse(
             )
         snapshot = take_snapshot(path, _kept_name(owner, "uncommitted"), "Kept when removed")
         kept += [snapshot] if snapshot else []
-    tip = _tip(root, owner.branch)
+    tip = branch_tip(root, owner.branch)
     if tip is not None and not any(is_merged(root, owner.branch, ref) for ref in target_refs):
         if not force:
             raise Conflict(
@@ -199,7 +194,7 @@ def _kept_name(owner: Owner, what: str) -> str:
     return f"{owner.spec_id}-{what}-{stamp}"
 
 
-def _attach(root: Path, known: _Registered, branch: str, settings: WorktreeSettings) -> Worktree:
+def _attach(root: Path, known: Checkout, branch: str, settings: WorktreeSettings) -> Worktree:
     """The worktree that is there already; in the middle of a rebase it has no branch."""
     if known.branch not in (None, branch):
         raise Conflict(
@@ -212,7 +207,7 @@ def _attach(root: Path, known: _Registered, branch: str, settings: WorktreeSetti
 def _add(root: Path, path: Path, branch: str, settings: WorktreeSettings) -> str:
     is_sparse = bool(settings.sparse)
     flags = ["--no-checkout"] if is_sparse else []
-    if _tip(root, branch) is None:
+    if branch_tip(root, branch) is None:
         base = resolve_base(root, settings.base_ref)
         what = ["--no-track", "-b", branch, "--", str(path), base]
     else:
@@ -237,14 +232,10 @@ def _add(root: Path, path: Path, branch: str, settings: WorktreeSettings) -> str
 def _base_commit(root: Path, branch: str, settings: WorktreeSettings) -> str:
     """Where the branch's own work begins."""
     recorded = next((o.base_commit for o in owners(root) if o.branch == branch), None)
-    if recorded and _is_ancestor(root, recorded, branch):
+    if recorded and is_ancestor(root, recorded, branch, check=False):
         return recorded
     base = resolve_base(root, settings.base_ref)
-    return _line(root, "merge-base", base, branch) or base
-
-
-def _is_ancestor(root: Path, older: str, newer: str) -> bool:
-    return run_git("rev-list", "--count", older, f"^{newer}", "--", cwd=root, check=False) == b"0\n"
+    return git_line(root, "merge-base", base, branch) or base
 
 
 def _set_aside(path: Path) -> None:
@@ -256,26 +247,11 @@ def _set_aside(path: Path) -> None:
         path.rename(path.with_name(f".aside-{path.name}-{stamp}"))
 
 
-def _registered(root: Path, path: Path) -> _Registered | None:
+def _registered(root: Path, path: Path) -> Checkout | None:
     wanted = os.path.realpath(path)
-    out = run_git("worktree", "list", "--porcelain", "-z", cwd=root)
-    for record in out.split(b"\0\0"):
-        lines = dict(line.partition(b" ")[::2] for line in record.strip(b"\0").split(b"\0"))
-        place = os.fsdecode(lines.get(b"worktree", b""))
-        if place and os.path.realpath(place) == wanted:
-            branch = os.fsdecode(lines.get(b"branch", b"")).removeprefix("refs/heads/")
-            return _Registered(Path(place), branch or None)
-    return None
-
-
-def _tip(root: Path, branch: str) -> str | None:
-    ref = f"refs/heads/{branch}"
-    return _line(root, "for-each-ref", "--format=%(objectname)", guard(ref)) or None
+    same = (known for known in checkouts(root) if os.path.realpath(known.path) == wanted)
+    return next(same, None)
 
 
 def _owner_file(home: Path, spec_id: str) -> Path:
     return home / ".owners" / f"{spec_id}.json"
-
-
-def _line(root: Path, *arguments: str) -> str:
-    return os.fsdecode(run_git(*arguments, cwd=root).rstrip(b"\n"))

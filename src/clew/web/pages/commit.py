@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from clew.kit.errors import ClewError, NotFound
-from clew.kit.git import GitError, run_git, seconds_of
+from clew.kit.git import PLAIN_DIFF, GitError, run_git
 from clew.kit.shown import clipped, shown_text
 from clew.web.diffs import DiffView, read_diff
 from clew.web.site import page, path_part, site_of
@@ -107,27 +107,24 @@ def _indexed_as(site: Site, sha: str) -> str | None:
 def _from_git(root: Path, sha: str) -> tuple[dict[str, Any], str]:
     if not _SHA.fullmatch(sha):
         raise NotFound(f"Not a commit: {clipped(shown_text(sha))}")
-    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-notes", "-M")
+    from clew.thread.commits import commit_here
+
     try:
-        raw = run_git(
-            "show", *options, "--format=%H%x00%an%x00%at%x00%s%x00%b%x00", f"{sha}^{{commit}}", "--",
-            cwd=root,
-        )  # fmt: skip
+        told = commit_here(root, sha)
+        patch = run_git("log", "-1", "-p", "-M", *PLAIN_DIFF, "--format=", told.sha, "--", cwd=root)
     except GitError:
         raise NotFound(f"There is no commit {sha} in this project") from None
-    fields = raw[:_MOST_BYTES].decode("utf-8", "replace").split("\0", 5)
-    full, author, date, subject, body, patch = fields
     return {
         "repo": "",
-        "sha": full,
-        "author": author,
-        "date": seconds_of(date),
-        "subject": subject,
-        "body": body.strip(),
+        "sha": told.sha,
+        "author": told.author,
+        "date": told.date,
+        "subject": told.subject,
+        "body": told.body,
         "changed_files": [
-            {"path": f.path, "status": "M", "old_path": None} for f in read_diff(patch).files
+            {"path": path, "status": status, "old_path": old} for path, status, old in told.files
         ],
-    }, patch
+    }, patch[:_MOST_BYTES].decode("utf-8", "replace")
 
 
 ROUTES = [

@@ -84,17 +84,11 @@ def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str,
 
 def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, int]]]:
     """Who and what the first results are about, the most frequent first."""
-    import json
-
     from clew.history.scope import briefs
+    from clew.history.touches import paths_of
 
     shown = briefs(store, ids)
-    paths = store.connection.execute(
-        "SELECT DISTINCT w.value, p.path FROM json_each(?) w"
-        " CROSS JOIN file_rows f ON f.commit_id = w.value JOIN paths p ON p.path_id = f.path_id",
-        (json.dumps(ids),),
-    )
-    folders = {(row[0], folder) for row in paths if (folder := _folder(row[1]))}
+    folders = {(one, folder) for one, path in paths_of(store, ids) if (folder := _folder(path))}
     return {
         "repo": _counted(commit["repo"] for commit in shown),
         "author": _counted(commit["author"] for commit in shown),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
 from clew.kit.errors import ClewError
+from clew.kit.times import day_text
 from clew.web import charts
 from clew.web.site import page, seconds_of, site_of
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from clew.history.store import HistoryStore
     from clew.web.site import Site
 
-_WEEK = 7 * 86400
 _WEEKS = 26
 _MOST = 12
 _LETTERS = 44
@@ -50,25 +48,13 @@ def _history_plots(site: Site) -> list[dict[str, Any] | None]:
 
 def _activity(store: HistoryStore) -> dict[str, Any]:
     """Commits a week, by repository; the busiest ones by name."""
-    last = int(time.time()) // _WEEK
-    newest = store.connection.execute("SELECT max(author_time) FROM commits").fetchone()[0]
-    last = min(last, int(newest or 0) // _WEEK)
-    first = last - _WEEKS + 1
-    rows = store.connection.execute(
-        "SELECT r.name, c.author_time / ? AS week, count(*) FROM commits c"
-        " JOIN repos r ON r.repo_id = c.repo_id"
-        " WHERE c.reachable AND c.author_time >= ? AND c.author_time < ? GROUP BY 1, 2",
-        (_WEEK, first * _WEEK, (last + 1) * _WEEK),
-    )
-    counts: dict[str, Counter[int]] = {}
-    for name, week, count in rows:
-        counts.setdefault(name, Counter())[week] += count
-    busiest = sorted(counts, key=lambda name: -sum(counts[name].values()))[:4]
-    labels = [_day(week * _WEEK) for week in range(first, last + 1)]
-    series: dict[str, Any] = {
-        name: [counts[name][week] for week in range(first, last + 1)] for name in busiest
-    }
-    total = sum(sum(weeks.values()) for weeks in counts.values())
+    from clew.history.activity import WEEK, weekly_commits
+
+    weeks, counts = weekly_commits(store, _WEEKS)
+    busiest = sorted(counts, key=lambda name: -counts[name].total())[:4]
+    labels = [day_text(week * WEEK) for week in weeks]
+    series: dict[str, Any] = {name: [counts[name][week] for week in weeks] for name in busiest}
+    total = sum(by_week.total() for by_week in counts.values())
     words = f"Commits a week: {total} in {_WEEKS} weeks up to {labels[-1]}"
     rows_shown = [
         (label, *(series[name][at] for name in busiest))
@@ -157,7 +143,7 @@ def _lead_time(site: Site) -> dict[str, Any] | None:
     found = sorted(found)[-30:]
     if not found:
         return None
-    labels = [_day(end) for end, _, _, _ in found]
+    labels = [day_text(end) for end, _, _, _ in found]
     days = [round(lead, 2) for _, _, _, lead in found]
     middle = sorted(days)[len(days) // 2]
     words = f"Lead time of the last {len(found)} completed specs; half took {middle:g} days or less"
@@ -166,7 +152,7 @@ def _lead_time(site: Site) -> dict[str, Any] | None:
         "note": words,
         "svg": charts.bars(labels, {"days": days}, words=words),
         "columns": ("Completed", "Spec", "Title", "Days"),
-        "rows": [(_day(end), name, title, round(lead, 2)) for end, name, title, lead in found][
+        "rows": [(day_text(end), name, title, round(lead, 2)) for end, name, title, lead in found][
             ::-1
         ],
     }
@@ -195,10 +181,6 @@ def _cost(site: Site) -> dict[str, Any] | None:
         "columns": ("Spec", "USD", "Runs"),
         "rows": [(name, f"{value:.2f}", attempts[name]) for name, value in best],
     }
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def _short(path: str, most: int = _LETTERS) -> str:
