@@ -70,9 +70,10 @@ def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple
     """The agent and address as they are, then as `<agent>-<domain>` written in one word."""
     c1, c2, c3 = address
     found = [(agent, address)]
-    for at, letter in enumerate(c1):
+    dashes = [at for at, letter in enumerate(c1) if letter == "-"] if is_name(c1) else []
+    for at in dashes:
         owner, domain = c1[:at], c1[at + 1 :]
-        if letter == "-" and agent in (owner, DEFAULT_AGENT) and is_name(owner) and is_name(domain):
+        if agent in (owner, DEFAULT_AGENT) and is_name(owner) and is_name(domain):
             found.append((owner, (domain, c2, c3)))
     return found
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COMMON = 700  # a word in more texts than this brings no candidates of its own
 _WORD = re.compile(r"[^\W_]+")
+_LONGEST_WORD = 100
 _MOST_WORDS = 24
 _SCORED = 120
 _ENOUGH = 150  # with so many messages that have a word, diffs that have it tell little more
@@ -63,7 +64,7 @@ class Texts(Protocol):
 
 def telling_words(text: str) -> list[str]:
     """The words of a question that say what it is about, each once, in its order."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
+    words = list(dict.fromkeys(word[:_LONGEST_WORD].lower() for word in _WORD.findall(text)))
     telling = [
         word for word in words if word not in _IDLE and (len(word) > 1 or not word.isascii())
     ]
