@@ -18,7 +18,7 @@ from benchmarks.bench import Bench
 from benchmarks.measure import Sample, Series, compare, interleave, median_of, no_collection, timed
 from benchmarks.report import Claim, Figure, Goal
 from clew.commands.model import Command
-from clew.commands.ranking import CommandIndex, Hit
+from clew.commands.search.ranking import CommandIndex, Hit
 
 NAME = "command_search"
 TITLE = "Commands: finding the right one, and the time of a search"

@@ -16,9 +16,9 @@ from benchmarks.originals import READ_ALL, list_specs, ready_specs
 from benchmarks.peaks import peak_of
 from benchmarks.projects import specs_of
 from benchmarks.report import Claim, Goal
-from clew.commands.ranking import CommandIndex
+from clew.commands.search.ranking import CommandIndex
 from clew.kit.call import Call
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 NAME = "growth"
 TITLE = "Growth: listing and choosing specs, finding commands"
@@ -43,7 +43,7 @@ SEARCH = "search commands"
 BASELINES = {LIST: READ_ALL, READY: READ_ALL, CHANGED: READ_ALL, SEARCH: COSINE}
 _PEAKS = {
     "specs": (
-        "from clew.specs.store import SpecStore",
+        "from clew.specs.store.store import SpecStore",
         (
             "store = SpecStore(Path(sys.argv[1]))\n"
             "assert store.heads() and store.graph().ready() is not None"
@@ -52,7 +52,7 @@ _PEAKS = {
     "commands": (
         (
             "from benchmarks.command_search import grown\n"
-            "from clew.commands.ranking import CommandIndex"
+            "from clew.commands.search.ranking import CommandIndex"
         ),
         'assert CommandIndex(grown(int(sys.argv[1]))).search("create an issue", limit=3)',
     ),

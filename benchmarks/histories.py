@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.git import run_git
 from clew.models.embedding import packaged_embedder
 
@@ -81,8 +81,8 @@ def with_vectors(bench: Bench, repository: Path) -> tuple[HistoryStore, Vectors]
 def embed(index: Path) -> Vectors:
     """Make the vectors of an index."""
     embedder = packaged_embedder()  # before numpy is imported: it keeps that to one thread
-    from clew.history.vectorfile import vectors_path
-    from clew.history.vectors import embed_commits
+    from clew.history.semantic.vector_file import vectors_path
+    from clew.history.semantic.vectors import embed_commits
 
     store = HistoryStore.read(index)
     begun = time.perf_counter()

@@ -16,11 +16,11 @@ from benchmarks.ingest_growth import GIT_LOG, git_log
 from benchmarks.measure import Sample, Series, asked, compare, interleave
 from benchmarks.peers import COMMITMUX, PeerFailed, of_commitmux, programs, sync_with
 from benchmarks.report import Claim, Figure, Goal
-from clew.history.ingest import sync_repo
-from clew.history.lookup import get_commit, get_patch
-from clew.history.search import search_commits
-from clew.history.store import HistoryStore
-from clew.history.touches import find_touches
+from clew.history.questions.touches import find_touches
+from clew.history.search.search import search_commits
+from clew.history.store.lookup import get_commit, get_patch
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
 from clew.kit.git import run_git
 
 NAME = "history_index"

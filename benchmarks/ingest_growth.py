@@ -27,9 +27,9 @@ NOTES = [
     f"`{GIT_LOG}` reads the same repository and writes to nowhere.",
 ]
 _IMPORTS = """
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
+from clew.history.store.store import HistoryStore
 """
 _SYNC = f"""
 store = HistoryStore.create(Path(sys.argv[2]))

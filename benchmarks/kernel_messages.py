@@ -14,8 +14,8 @@ from benchmarks.messages import call_echo, request
 from benchmarks.report import Claim, Figure
 from clew.kit import jsontext
 from clew.kit.answer import Answer
-from clew.protocol.connection import Connection
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.connection import Connection
+from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service
 
 NAME = "kernel_messages"

@@ -11,9 +11,9 @@ import zstandard
 
 from benchmarks.bench import Bench
 from benchmarks.originals import OriginalIndex
-from clew.history.ingest import index_commit
 from clew.history.model import CommitMeta, IndexedCommit, Repo
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import index_commit
 from clew.kit.sqlite import writing
 
 HOW = (

@@ -13,7 +13,7 @@ from benchmarks.histories import index_of, repository_of
 from benchmarks.messages import initialize, request, result_of
 from benchmarks.process import Child
 from benchmarks.report import Claim, Goal
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
 
 NAME = "memory"
 TITLE = "Memory of a server as history grows"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from clew.history.model import IndexedCommit
+from clew.specs.files.parse import make_spec, read_file
 from clew.specs.model import Spec
-from clew.specs.reading import make_spec, read_file
 
 READ_ALL = "reading every file"
 LIKE = "LIKE over every path"

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from clew.specs.ids import base36
+from clew.specs.files.ids import base36
 
 
 def specs_of(bench: Bench, count: int) -> Path:

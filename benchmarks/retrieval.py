@@ -13,10 +13,10 @@ from benchmarks.bench import Bench
 from benchmarks.histories import with_vectors
 from benchmarks.measure import Sample, compare, interleave, median_of, timed
 from benchmarks.report import Claim, Figure
-from clew.history.scope import COUNTED
-from clew.history.search import search_commits
-from clew.history.semantic import search_semantic
-from clew.history.store import HistoryStore
+from clew.history.search.search import search_commits
+from clew.history.semantic.search import search_semantic
+from clew.history.store.scope import COUNTED
+from clew.history.store.store import HistoryStore
 from clew.kit.errors import Invalid
 
 NAME = "retrieval"

@@ -15,7 +15,7 @@ from benchmarks.measure import Sample, Series, asked, compare, interleave, timed
 from benchmarks.originals import READ_ALL, list_specs
 from benchmarks.projects import specs_of
 from benchmarks.report import Claim, Figure, Goal
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 NAME = "specs_store"
 TITLE = "Specs: first look, warm looks, growth"
@@ -34,7 +34,7 @@ NOTES = [
 _FIRST_LOOK = """
 import sys, time
 from pathlib import Path
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 begun = time.perf_counter()
 assert SpecStore(Path(sys.argv[1])).heads()
 print((time.perf_counter() - begun) * 1000)

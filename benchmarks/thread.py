@@ -23,13 +23,13 @@ from benchmarks.places import own_home
 from benchmarks.projects import specs_of
 from benchmarks.report import Claim, Figure, Goal
 from benchmarks.retrieval import Pair, found_by, query_of, related
-from clew.history.lookup import changed_files
-from clew.history.store import HistoryStore
+from clew.history.store.lookup import changed_files
+from clew.history.store.store import HistoryStore
 from clew.kit.git import run_git
 from clew.models.embedding import packaged_embedder
-from clew.thread.brief import brief
-from clew.thread.commitsearch import Search
-from clew.thread.recall import Asked, recall
+from clew.thread.brief.brief import brief
+from clew.thread.recall.commit_search import Search
+from clew.thread.recall.recall import Asked, recall
 from clew.thread.rooms import open_rooms
 
 NAME = "thread"
@@ -56,7 +56,7 @@ NOTES = [
 _SHOWN = {"words": "plain FTS", "semantic": "plain vectors", "hybrid": "both, fused"}
 _OURS = ("recall", "brief")
 _FIRST = """
-from clew.thread.recall import Asked, recall
+from clew.thread.recall.recall import Asked, recall
 from clew.thread.rooms import open_rooms
 assert recall(open_rooms({"project": sys.argv[1], "db": sys.argv[2]}), Asked(sys.argv[3])).hits
 """

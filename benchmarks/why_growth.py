@@ -16,7 +16,7 @@ from benchmarks.places import own_home
 from benchmarks.report import Claim, Goal
 from clew.kit.git import run_git
 from clew.thread.rooms import open_rooms
-from clew.thread.why import why
+from clew.thread.why.why import why
 
 NAME = "why_growth"
 TITLE = "Why: one line against git blame, as the history grows"

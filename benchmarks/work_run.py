@@ -14,13 +14,13 @@ from benchmarks.bench import Bench
 from benchmarks.measure import Sample, Series, compare, interleave
 from benchmarks.places import own_home
 from benchmarks.report import Claim, Figure, Goal
-from clew.specs.config import load_config
-from clew.specs.store import SpecStore
-from clew.work.cleanup import clean_up
-from clew.work.journal import open_journal
-from clew.work.merging import merge_finished
-from clew.work.modes import Mode, begin_work
-from clew.work.places import Places
+from clew.specs.store.config import load_config
+from clew.specs.store.store import SpecStore
+from clew.work.journal.journal import open_journal
+from clew.work.merging.cleanup import clean_up
+from clew.work.merging.queue import merge_finished
+from clew.work.paths import Places
+from clew.work.scheduling.start import Mode, begin_work
 
 NAME = "work_run"
 TITLE = "Work: one spec from its start to its merge"

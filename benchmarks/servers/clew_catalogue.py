@@ -6,8 +6,8 @@ from clew.catalog.faces import FACES
 from clew.catalog.model import READS, STRING, Tool, object_schema, string
 from clew.catalog.registry import TOOLS, select_tools
 from clew.catalog.service import CatalogService
-from clew.protocol.kernel import Kernel
-from clew.protocol.stdio import serve
+from clew.protocol.kernel.kernel import Kernel
+from clew.protocol.stdio.server import serve
 
 ECHO = Tool(
     "echo",

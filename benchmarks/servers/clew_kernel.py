@@ -6,9 +6,9 @@ import sys
 
 from clew.kit.answer import Answer
 from clew.kit.call import Call
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service, UnknownTool
-from clew.protocol.stdio import serve
+from clew.protocol.stdio.server import serve
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

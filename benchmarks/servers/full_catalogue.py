@@ -5,8 +5,8 @@ import sys
 from clew.catalog.faces import FACES
 from clew.catalog.registry import select_tools
 from clew.catalog.service import CatalogService
-from clew.protocol.kernel import Kernel
-from clew.protocol.stdio import serve
+from clew.protocol.kernel.kernel import Kernel
+from clew.protocol.stdio.server import serve
 
 if __name__ == "__main__":
     face = FACES["clew"]

@@ -29,10 +29,10 @@ def climpt() -> int:
     """Commands, under the names their users know; three other words name a prompt."""
     words = sys.argv[1:]
     if words[:1] != ["mcp"]:
-        from clew.cli.climpt import name_a_prompt
+        from clew.cli.commands.address import name_a_prompt
 
         if name_a_prompt(words):
-            from clew.commands.quick import run
+            from clew.commands.render.fast_path import run
 
             code = run(words)
             if code is not None:
@@ -58,6 +58,6 @@ def enter(face_name: str, arguments: list[str]) -> int:
             from clew.serving import serve_stdio
 
             return serve_stdio(face, options)
-    from clew.cli.main import run_face
+    from clew.cli.faces import run_face
 
     return run_face(face_name, arguments)

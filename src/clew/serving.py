@@ -7,14 +7,14 @@ import sys
 from clew.catalog.registry import select_tools
 from clew.catalog.service import CatalogService
 from clew.kit.errors import ClewError, Unavailable
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.kernel import Kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clew.catalog.faces import Face
-    from clew.protocol.tasks import TaskDesk
+    from clew.protocol.kernel.tasks import TaskDesk
 
 
 def build_kernel(face: Face, options: Mapping[str, str]) -> Kernel:
@@ -32,7 +32,7 @@ def serve_stdio(face: Face, options: Mapping[str, str]) -> int:
     except ClewError as error:
         print(f"{face.name}: {error.full_text()}", file=sys.stderr)
         return error.exit_code
-    from clew.protocol.stdio import serve
+    from clew.protocol.stdio.server import serve
 
     return serve(kernel)
 
@@ -47,8 +47,8 @@ def _open_tasks(kernel: Kernel) -> TaskDesk:
     import sqlite3
 
     from clew.kit.project import clew_home
-    from clew.protocol.tasks import TaskDesk
-    from clew.protocol.taskstore import TaskStore
+    from clew.protocol.kernel.task_store import TaskStore
+    from clew.protocol.kernel.tasks import TaskDesk
 
     directory = clew_home() / "tasks"
     try:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.advisors.adr import file_name
-from clew.advisors.builder import build_architecture, build_vision, title_of
-from clew.advisors.checks import check
-from clew.advisors.document import render
-from clew.advisors.facts import from_text
-from clew.advisors.questions import numbered
+from clew.advisors.builder.builder import build_architecture, build_vision, title_of
+from clew.advisors.checks.document import check
+from clew.advisors.documents.adr import file_name
+from clew.advisors.documents.document import render
+from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.questions import numbered
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = ("one-sentence", "one-page", "contradictory", "japanese", "german", "hostile")

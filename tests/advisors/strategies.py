@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clew.advisors.model import KINDS, Document, Item, Section
-from clew.advisors.templates import TEMPLATES
+from clew.advisors.documents.model import KINDS, Document, Item, Section
+from clew.advisors.documents.templates import TEMPLATES
 
 AWKWARD = (
     "- ", "* x", "  - Key: v", "| Id | x |", "| --- | --- |", "| BO-1 | y |", "```", "~~~", "# h",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.advisors.adr import (
+from clew.advisors.builder.builder import build_architecture
+from clew.advisors.checks.document import check_directory
+from clew.advisors.documents.adr import (
     date_of,
     file_name,
     find_directory,
@@ -14,10 +16,8 @@ from clew.advisors.adr import (
     read_directory,
     styled,
 )
-from clew.advisors.builder import build_architecture
-from clew.advisors.checks import check_directory
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
+from clew.advisors.documents.document import parse, render
+from clew.advisors.extract.facts import from_text
 
 MADR = """---
 status: proposed

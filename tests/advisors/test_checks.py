@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.adr import read_directory
-from clew.advisors.builder import build_architecture, build_vision
-from clew.advisors.checks import check, check_directory, check_text, ready
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
-from clew.advisors.model import Document, Finding, Question, Section
-from clew.advisors.questions import answered, numbered, open_for
+from clew.advisors.builder.builder import build_architecture, build_vision
+from clew.advisors.checks.document import check, check_directory, check_text, ready
+from clew.advisors.documents.adr import read_directory
+from clew.advisors.documents.document import parse, render
+from clew.advisors.documents.model import Document, Finding, Question, Section
+from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.questions import answered, numbered, open_for
 from tests.advisors.test_adr import MADR, NYGARD
 
 GOOD = (

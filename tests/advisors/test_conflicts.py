@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.conflicts import conflicts
-from clew.advisors.facts import from_text
+from clew.advisors.extract.conflicts import conflicts
+from clew.advisors.extract.facts import from_text
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from clew.advisors.document import LARGEST_TEXT, parse, render, with_ids
-from clew.advisors.model import KINDS, Document, Item, Section
+from clew.advisors.documents.document import LARGEST_TEXT, parse, render, with_ids
+from clew.advisors.documents.model import KINDS, Document, Item, Section
 from clew.kit.errors import Invalid
 from tests.advisors.strategies import documents, texts
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.advisors.builder import build_vision, title_of
-from clew.advisors.facts import MOST_STATEMENTS, from_document, from_text
-from clew.advisors.model import Facts, Item
-from clew.advisors.statements import inline, plain, statements
+from clew.advisors.builder.builder import build_vision, title_of
+from clew.advisors.documents.model import Facts, Item
+from clew.advisors.extract.facts import MOST_STATEMENTS, from_document, from_text
+from clew.advisors.extract.statements import inline, plain, statements
 from tests.advisors.strategies import texts
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.builder import build_vision, title_of
-from clew.advisors.checks import check, check_text, ready
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
-from clew.advisors.questions import numbered, open_questions
-from clew.advisors.statements import inline, statements
+from clew.advisors.builder.builder import build_vision, title_of
+from clew.advisors.checks.document import check, check_text, ready
+from clew.advisors.documents.document import parse, render
+from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.questions import numbered, open_questions
+from clew.advisors.extract.statements import inline, statements
 from tests.advisors.golden_documents import GOLDEN, NAMES, description_of, documents_of
 
 

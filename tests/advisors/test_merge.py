@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from clew.advisors.builder import build_vision
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
-from clew.advisors.merge import refine
-from clew.advisors.model import Item, Section
+from clew.advisors.builder.builder import build_vision
+from clew.advisors.documents.document import parse, render
+from clew.advisors.documents.merge import refine
+from clew.advisors.documents.model import Item, Section
+from clew.advisors.extract.facts import from_text
 from tests.advisors.golden_documents import NAMES, description_of
 from tests.advisors.strategies import documents
 
@@ -120,7 +120,7 @@ def test_without_an_earlier_version_what_is_there_wins():
 @settings(max_examples=80)
 @given(documents)
 def test_any_document_refined_with_itself_is_itself(document):
-    from clew.advisors.document import with_ids
+    from clew.advisors.documents.document import with_ids
 
     assert refine(document, document, document) == with_ids(document)
     added = replace(document, sections=(*document.sections, Section("", "Of my own", 2, "x")))

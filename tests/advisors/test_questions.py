@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.builder import brief, build_architecture, build_vision
-from clew.advisors.checks import check, ready
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
-from clew.advisors.model import Facts
-from clew.advisors.questions import FIRST, answered, answers_in, numbered, open_for, open_questions
+from clew.advisors.builder.builder import brief, build_architecture, build_vision
+from clew.advisors.checks.document import check, ready
+from clew.advisors.documents.document import parse, render
+from clew.advisors.documents.model import Facts
+from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.questions import (
+    FIRST,
+    answered,
+    answers_in,
+    numbered,
+    open_for,
+    open_questions,
+)
 from clew.kit.errors import NotFound
 
 ONE = "An AI-powered task management system"

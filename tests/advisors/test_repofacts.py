@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.advisors.repofacts import from_repository
+from clew.advisors.extract.repo_facts import from_repository
 
 
 def texts(facts, prefix):

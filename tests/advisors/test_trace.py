@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.advisors.builder import build_architecture, build_vision
-from clew.advisors.diagrams import container_diagram, context_diagram, diagrams_in, node_id
-from clew.advisors.document import render
-from clew.advisors.facts import from_text
-from clew.advisors.model import Facts, Item
-from clew.advisors.questions import numbered
-from clew.advisors.trace import matrix, spec_link
+from clew.advisors.builder.builder import build_architecture, build_vision
+from clew.advisors.builder.diagrams import container_diagram, context_diagram, diagrams_in, node_id
+from clew.advisors.checks.traceability import matrix, spec_link
+from clew.advisors.documents.document import render
+from clew.advisors.documents.model import Facts, Item
+from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.questions import numbered
 
 TEXT = (
     "A web app for cooks. Reduce food waste from 10 % to 5 % by 2027. Cooks can record food waste. "

@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.registry import TOOLS, select_tools
 from clew.catalog.service import load_handler
-from clew.cli.tools import shown_tokens
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore, database_path
+from clew.cli.setup.tools import shown_tokens
+from clew.history.store.store import HistoryStore, database_path
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
 
@@ -212,7 +212,7 @@ def write_spec(root, status):
     (root / "docs" / "vision.md").write_text("# Vision & Scope: Thing\n", encoding="utf-8")
 
 
-# Tools that start and stop processes need more around them: tests/work_run, tests/work_watch.
+# Tools that start and stop processes need more around them: tests/work/runs, tests/work/scheduling.
 ALONE = [tool for tool in TOOLS if tool.toolset != "work"]
 
 

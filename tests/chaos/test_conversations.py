@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from clew.advisors.store import database_path, opened_store
+from clew.advisors.conversation.store import database_path, opened_store
 from tests.support.client import BIN
 from tests.support.faults import (
     EIO,
@@ -32,8 +32,8 @@ from tests.support.proof import amount
 # Says turns, each upon the last one, and acknowledges each; tries again when others were quicker.
 SPEAK = """
 import os, signal, sqlite3, sys
-from clew.advisors.model import Facts
-from clew.advisors.store import StoredDocument, Turn, opened_store
+from clew.advisors.documents.model import Facts
+from clew.advisors.conversation.store import StoredDocument, Turn, opened_store
 from clew.kit.errors import ClewError
 name, count, mode = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 try:
@@ -57,8 +57,8 @@ except (ClewError, OSError, sqlite3.OperationalError) as error:
 # A turn as users make it; stops itself, lock in hand, before it is written.
 STOPPED = """
 import os, signal
-from clew.advisors.conversation import Asked, take_turn
-from clew.advisors.store import ConversationStore
+from clew.advisors.conversation.turn import Asked, take_turn
+from clew.advisors.conversation.store import ConversationStore
 from clew.kit.call import Call
 save = ConversationStore.save
 def stop_and_save(*words):

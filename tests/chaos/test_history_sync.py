@@ -10,8 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
+from clew.history.sync.repositories import register
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
 from tests.support.client import BIN, StdioServer
 from tests.support.faults import (
@@ -42,9 +42,9 @@ CALLS = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "unlink")
 SYNC = """
 import sys
 from pathlib import Path
-from clew.history import ingest
-from clew.history.store import HistoryStore
-from clew.history.syncing import bring_up_to_date
+from clew.history.sync import ingest
+from clew.history.store.store import HistoryStore
+from clew.history.sync.sync import bring_up_to_date
 ingest._BATCH, ingest._TRANSACTION_COMMITS = 4, 12
 store = HistoryStore.open(Path(sys.argv[1]))
 for repo in store.repos():
@@ -54,8 +54,8 @@ store.close()
 STOPPED = """
 import os, signal, sys
 from pathlib import Path
-from clew.history.repositories import index_lock
-from clew.history.store import HistoryStore
+from clew.history.sync.repositories import index_lock
+from clew.history.store.store import HistoryStore
 store = HistoryStore.open(Path(sys.argv[1]))
 with index_lock(store):
     os.kill(os.getpid(), signal.SIGSTOP)

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from clew.work.glance import has_open_runs
-from clew.work.reconcile import reconcile
+from clew.work.journal.activity import has_open_runs
+from clew.work.runs.reconcile import reconcile
 from tests.support.faults import (
     EIO,
     ENOSPC,
@@ -26,16 +26,16 @@ from tests.support.faults import (
     steps_of,
 )
 from tests.support.proof import amount
-from tests.work_merging.making import Shop
+from tests.work.merging.making import Shop
 
 MERGE = """
 import sys
 from pathlib import Path
 from clew.kit.errors import ClewError
-from clew.specs.config import load_config
-from clew.specs.store import SpecStore
-from clew.work.merging import Merger
-from clew.work.places import Places
+from clew.specs.store.config import load_config
+from clew.specs.store.store import SpecStore
+from clew.work.merging.queue import Merger
+from clew.work.paths import Places
 root = Path(sys.argv[1])
 try:
     for result in Merger(Places(root), SpecStore(root), load_config(root)).merge(sys.argv[2:]):
@@ -46,10 +46,10 @@ except (ClewError, OSError) as error:
 STOPPED = """
 import os, signal, sys
 from pathlib import Path
-from clew.specs.config import load_config
-from clew.specs.store import SpecStore
-from clew.work.merging import Merger
-from clew.work.places import Places
+from clew.specs.store.config import load_config
+from clew.specs.store.store import SpecStore
+from clew.work.merging.queue import Merger
+from clew.work.paths import Places
 root = Path(sys.argv[1])
 with Merger(Places(root), SpecStore(root), load_config(root))._alone():
     os.kill(os.getpid(), signal.SIGSTOP)

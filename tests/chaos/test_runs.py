@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from clew.kit.errors import ClewError
-from clew.work.control import stop_run
-from clew.work.identity import is_alive, own_identity, processes_of_run, send_signal
-from clew.work.journal import open_journal
-from clew.work.launch import continuation, start_run
+from clew.work.journal.journal import open_journal
 from clew.work.model import Phase, Request
-from clew.work.reconcile import reconcile
+from clew.work.processes.identity import is_alive, own_identity, processes_of_run, send_signal
+from clew.work.runs.launch import continuation, start_run
+from clew.work.runs.reconcile import reconcile
+from clew.work.runs.stop import stop_run
 from tests.support.faults import (
     EIO,
     KILL,
@@ -38,10 +38,10 @@ START = """
 import sys, time
 from pathlib import Path
 from clew.kit.errors import ClewError
-from clew.work.journal import open_journal
-from clew.work.launch import start_run
+from clew.work.journal.journal import open_journal
+from clew.work.runs.launch import start_run
 from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
-from clew.work.places import Places
+from clew.work.paths import Places
 root, *command = sys.argv[1:]
 places = Places(Path(root))
 request = RunRequest("001", "Do it.", agent=AgentChoice("command", command=tuple(command)),
@@ -188,8 +188,8 @@ def test_a_run_of_another_machine_is_left_alone_while_it_holds_its_lock(project,
     with open_journal(project.places) as journal:
         journal.update(started.run_id, owner=replace(started.owner, boot="another machine"))
     code = (
-        "import sys; from pathlib import Path; from clew.work.places import Places;"
-        "from clew.work.reconcile import reconcile; print(reconcile(Places(Path(sys.argv[1]))))"
+        "import sys; from pathlib import Path; from clew.work.paths import Places;"
+        "from clew.work.runs.reconcile import reconcile; print(reconcile(Places(Path(sys.argv[1]))))"
     )
     other = {"CLEW_HOME": str(tmp_path / "other")}
     assert run(python(code, project.root), env=other).stdout == "[]\n"

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 from tests.specs.making import Project
 from tests.support.faults import (
     EIO,
@@ -25,7 +25,7 @@ from tests.support.proof import amount
 LOOK = """
 import sys
 from pathlib import Path
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 store = SpecStore(Path(sys.argv[1]))
 print([(head.id, head.title, head.status) for head in store.heads()], store.graph().ready())
 """

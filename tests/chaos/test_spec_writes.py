@@ -11,7 +11,7 @@ import signal
 import pytest
 
 from clew.specs.model import Changes
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 from tests.specs.making import Project
 from tests.support.client import BIN
 from tests.support.faults import (
@@ -42,7 +42,7 @@ STOPPED = """
 import os, signal, sys
 from pathlib import Path
 from clew.specs.model import Changes
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 def edit(spec):
     os.kill(os.getpid(), signal.SIGSTOP)
     return Changes({"model": "late"})
@@ -52,7 +52,7 @@ LABELS = """
 import sys
 from pathlib import Path
 from clew.specs.model import Changes
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 store = SpecStore(Path(sys.argv[1]))
 for turn in range(int(sys.argv[3])):
     label = f"{sys.argv[2]}-{turn}"

@@ -11,8 +11,14 @@ import time
 import pytest
 
 from clew.kit.errors import Conflict, NotFound
-from clew.work.identity import identity_of, is_alive, own_identity, send_signal
-from clew.work.watched import is_watched, start_watch, stop_watch, watch_lock, watch_status
+from clew.work.processes.identity import identity_of, is_alive, own_identity, send_signal
+from clew.work.scheduling.watch_control import (
+    is_watched,
+    start_watch,
+    stop_watch,
+    watch_lock,
+    watch_status,
+)
 from tests.support.client import BIN
 from tests.support.faults import (
     EIO,
@@ -33,7 +39,7 @@ from tests.support.faults import (
     turn,
 )
 from tests.support.proof import amount
-from tests.work_merging.making import Shop
+from tests.work.merging.making import Shop
 
 
 def watch(root, *words):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.cli.completion import SHELLS, completion_script
-from clew.cli.main import COMMANDS
+from clew.cli.faces import COMMANDS
+from clew.cli.setup.completion import SHELLS, completion_script
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
@@ -91,11 +91,12 @@ def test_completing_a_command_imports_none(tmp_path):
     )
     assert "plain,doctor" in done.stdout
     assert set(json.loads(done.stderr.replace("'", '"'))) <= {
-        "clew.cli.main",
-        "clew.cli.frame",
-        "clew.cli.streams",
-        "clew.cli.tables",
-        "clew.cli.render",
+        "clew.cli.faces",
+        "clew.cli.core",
+        "clew.cli.core.app",
+        "clew.cli.core.streams",
+        "clew.cli.core.command_table",
+        "clew.cli.core.render",
     }
 
 

@@ -11,11 +11,11 @@ import click
 import pytest
 
 from clew.catalog.registry import TOOLS
-from clew.cli import frame
-from clew.cli.crash import report_text
-from clew.cli.frame import LazyGroup, command, run
-from clew.cli.main import COMMANDS, build_group
-from clew.cli.render import plain_table
+from clew.cli.core import app as frame
+from clew.cli.core.app import LazyGroup, command, run
+from clew.cli.core.crash import report_text
+from clew.cli.core.render import plain_table
+from clew.cli.faces import COMMANDS, build_group
 from clew.kit.errors import Conflict
 from clew.kit.outcome import Outcome, Table
 from tests.support.client import BIN
@@ -65,7 +65,7 @@ def act(how):
 @pytest.fixture
 def group(monkeypatch):
     monkeypatch.setattr(frame, "_probe", act, raising=False)
-    return LazyGroup(name="prog", entries={"act": ("clew.cli.frame:_probe", "Do something.")})
+    return LazyGroup(name="prog", entries={"act": ("clew.cli.core.app:_probe", "Do something.")})
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_tables_are_drawn_on_a_terminal():
 
 def test_listing_commands_imports_none_of_them():
     script = (
-        "import sys; from clew.cli.main import run_face; run_face('clew', ['--help']);"
-        "bad = [m for m in sys.modules if m in ('clew.cli.setup', 'clew.cli.doctor', 'rich')];"
+        "import sys; from clew.cli.faces import run_face; run_face('clew', ['--help']);"
+        "bad = [m for m in sys.modules if m in ('clew.cli.setup.register', 'clew.cli.setup.doctor', 'rich')];"
         "sys.exit(repr(bad) if bad else 0)"
     )
     done = subprocess.run(

@@ -6,7 +6,7 @@ import pytest
 
 from clew import serving
 from clew.catalog.options import SERVE_OPTIONS, read_serve_options
-from clew.cli.main import run_face
+from clew.cli.faces import run_face
 
 CASES = [
     (["--tools", "a", "--tools=b,c"], {"tools": "a,b,c"}),

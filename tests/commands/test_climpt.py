@@ -85,7 +85,7 @@ def test_a_pipe_that_never_closes_is_not_waited_for_without_need(project):
 
 def test_a_pipe_that_never_closes_ends_with_words(project):
     program = (
-        "from clew.commands.inputs import read_standard_input\n"
+        "from clew.commands.render.stdin import read_standard_input\n"
         "from clew.kit.errors import ClewError\n"
         "try:\n    read_standard_input(0.05)\n"
         "except ClewError as error:\n    print(error.message)\n"
@@ -329,7 +329,7 @@ def test_reload_and_registry_export(project):
 
 
 def test_a_crash_report_keeps_no_secret():
-    from clew.cli.crash import report_text
+    from clew.cli.core.crash import report_text
 
     words = ["git", "do", "it", "--uv-api-token=hunter2", "--uv-x=shown"]
     text = report_text(ValueError("x"), "climpt", words)

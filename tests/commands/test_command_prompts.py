@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from clew.commands.registry import shelf
-from clew.commands.watching import Watcher
+from clew.commands.registry.registry import shelf
+from clew.commands.registry.watch import Watcher
 from tests.commands.project import HOME, record
 from tests.support.client import CLEW, modern
 

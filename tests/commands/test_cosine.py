@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.commands.cosine import _cosines, compound_words, cosine_words
 from clew.commands.model import Command
-from clew.commands.ranking import CommandIndex
+from clew.commands.search.cosine import _cosines, compound_words, cosine_words
+from clew.commands.search.ranking import CommandIndex
 
 GROUP = (
     "git group-commit unstaged-changes "

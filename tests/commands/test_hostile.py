@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from clew.commands.execute import Request, execute
-from clew.commands.failures import CommandFailure, CommandNotFound, ExecutionFailure
-from clew.commands.names import is_name
-from clew.commands.paths import is_inside
+from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
+from clew.commands.files.names import is_name
+from clew.commands.files.paths import is_inside
+from clew.commands.render.execute import Request, execute
 from clew.commands.tools import redacted, within
 
 BAD_NAMES = ["", "..", "../x", "a/b", "/etc", "a\0b", "-x", "_x", "a b", "a" * 65, "é", ".", "a.b"]

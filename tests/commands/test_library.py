@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import clew.commands
-from clew.commands import frontmatter
-from clew.commands.execute import Request, execute
-from clew.commands.lint import lint
-from clew.commands.ranking import CommandIndex
-from clew.commands.registry import shelf
-from clew.commands.render import names_in
+from clew.commands.authoring.lint import lint
+from clew.commands.files import frontmatter
+from clew.commands.registry.registry import shelf
+from clew.commands.render.execute import Request, execute
+from clew.commands.render.render import names_in
+from clew.commands.search.ranking import CommandIndex
 
 LIBRARY = Path(clew.commands.__file__).parent / "library" / "prompts"
 FILES = sorted(LIBRARY.rglob("*.md"))

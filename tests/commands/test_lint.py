@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.commands.lint import lint
+from clew.commands.authoring.lint import lint
 from tests.commands.project import HOME, record
 
 WELL = {"title": "Do it", "description": "Does it"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew.commands.execute import Request, execute
-from clew.commands.failures import RegistryFailure
-from clew.commands.places import find_layers, profile_name, project_root, registries
-from clew.commands.registry import load_commands, shelf, unique
+from clew.commands.files.errors import RegistryFailure
+from clew.commands.files.layers import find_layers, profile_name, project_root, registries
+from clew.commands.registry.registry import load_commands, shelf, unique
+from clew.commands.render.execute import Request, execute
 from tests.commands.project import HOME, Project, record
 
 

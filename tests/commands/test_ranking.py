@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.commands.model import Command, Variable
-from clew.commands.ranking import ALGORITHMS, FLOOR, CommandIndex
+from clew.commands.search.ranking import ALGORITHMS, FLOOR, CommandIndex
 
 COMMANDS = [
     Command("git", "decide-branch", "working-branch", "Decide whether to create a new branch"),

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.commands.glossary import synonyms, translations
-from clew.commands.spelling import Spelling, distance
-from clew.commands.words import bigrams, parts_of, pieces, split_compound, stem
+from clew.commands.search.glossary import synonyms, translations
+from clew.commands.search.spelling import Spelling, distance
+from clew.commands.search.tokens import bigrams, parts_of, pieces, split_compound, stem
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.commands.execute import Request, execute
-from clew.commands.failures import ExecutionFailure
-from clew.commands.render import fill, names_in, placeholders, render, render_compatibly
+from clew.commands.files.errors import ExecutionFailure
+from clew.commands.render.execute import Request, execute
+from clew.commands.render.render import fill, names_in, placeholders, render, render_compatibly
 
 APP = """\
 working_dir: .agent/climpt

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.commands.intake import guess_kind
+from clew.commands.authoring.imports import guess_kind
 from tests.commands.project import HOME, record
 
 BODY = "Write {uv-tone} about {input_text}\n\nKeep \\{uv-tone} as text."

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from clew.cli.main import build_group
-from clew.cli.tables import WORK_COMMANDS
+from clew.cli.core.command_table import WORK_COMMANDS
+from clew.cli.faces import build_group
 from tests.docs.pages import (
     PAGES,
     ROOT,

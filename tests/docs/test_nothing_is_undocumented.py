@@ -12,12 +12,12 @@ import pytest
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.registry import TOOLS, offered_name
-from clew.cli.main import COMMANDS, build_group
+from clew.cli.faces import COMMANDS, build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names
 from clew.hosts.table import HOSTS
 from clew.kit.project import PROJECT_VARIABLES
-from clew.protocol.methods import METHODS
+from clew.protocol.kernel.methods import METHODS
 from clew.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from tests.docs.pages import ROOT, text_of
 from tests.support import docgen
@@ -171,7 +171,7 @@ def test_every_file_in_clews_directory_is_in_the_settings():
     shown = section(REFERENCE / "settings.md", "## Files in Clew's directory")
     pattern = re.compile(r'(?:clew_home\(\)\)?|\bhome) / "([\w.-]+)"(?: / "([\w.-]+)")?')
     found = {
-        match for path in SOURCES if path.parent.name not in {"doctor", "work"}
+        match for path in SOURCES if not {"doctor", "work"} & set(path.relative_to(ROOT).parts)
         for match in pattern.findall(path.read_text(encoding="utf-8"))
     }  # fmt: skip
 

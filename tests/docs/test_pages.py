@@ -102,9 +102,11 @@ ROOMS = [path for path in PAGES if path.parents[1] == ROOT / "src" / "clew"]
 
 
 @pytest.mark.parametrize("readme", ROOMS, ids=name_of)
-def test_a_room_says_which_files_it_has(readme):
-    modules = {path.name for path in readme.parent.glob("*.py")} - {"__init__.py"}
+def test_a_room_says_what_is_in_it(readme):
+    room = readme.parent
+    modules = {path.name for path in room.glob("*.py")} - {"__init__.py"}
+    packages = {f"{path.parent.name}/" for path in room.glob("*/__init__.py")}
     rows = re.findall(r"^\| (`.*?`) \|", text_of(readme), re.MULTILINE)
-    shown = {name for row in rows for name in re.findall(r"`(\w+\.py)`", row)}
+    shown = {name for row in rows for name in re.findall(r"`(\w+(?:\.py|/))`", row)}
 
-    assert shown == modules
+    assert shown == modules | packages

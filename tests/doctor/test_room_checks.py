@@ -2,9 +2,9 @@
 
 from clew.doctor.model import Subject
 from clew.doctor.rooms import history, specs
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 
 FIRST, SECOND = "2026-01-22-001-aaa", "2026-01-22-002-bbb"
 

@@ -8,23 +8,23 @@ import tempfile
 from binascii import crc32
 from pathlib import Path
 
-from clew.advisors.adr import date_of, status_of
-from clew.advisors.checks import check_text
-from clew.advisors.diagrams import diagrams_in
-from clew.advisors.document import parse, render
-from clew.advisors.facts import from_text
-from clew.advisors.model import KINDS
-from clew.commands.invocation import read_words, request_from_words
-from clew.history.memory import sections
-from clew.hosts.formats import ConfigText
+from clew.advisors.builder.diagrams import diagrams_in
+from clew.advisors.checks.document import check_text
+from clew.advisors.documents.adr import date_of, status_of
+from clew.advisors.documents.document import parse, render
+from clew.advisors.documents.model import KINDS
+from clew.advisors.extract.facts import from_text
+from clew.commands.render.arguments import read_words, request_from_words
+from clew.history.semantic.notes import sections
+from clew.hosts.files.formats import ConfigText
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
-from clew.specs.config import load_config
-from clew.specs.search import find_specs
-from clew.specs.store import SpecStore
-from clew.work.configured import WorkOptions, limits_of, worktree_settings
-from clew.work.splitanswer import read_answer
-from clew.work.splitplan import Demand, Piece, problems, put_right
+from clew.specs.query.search import find_specs
+from clew.specs.store.config import load_config
+from clew.specs.store.store import SpecStore
+from clew.work.agents.options import WorkOptions, limits_of, worktree_settings
+from clew.work.split.parse import read_answer
+from clew.work.split.plan import Demand, Piece, problems, put_right
 from tests.fuzz.corpus import as_text
 from tests.specs.making import Project
 

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import zstandard
 
-from clew.advisors.reviewdiff import _changes
-from clew.history import blame
-from clew.history.difftext import file_diffs
-from clew.history.gitstream import _commit, _parse_log
-from clew.history.ingest import index_commit
-from clew.history.redact import SecretLines, redact_patch
-from clew.thread.blame import _entries
-from clew.web.diffs import read_diff
-from clew.work.streams import _READERS, StreamReader
+from clew.advisors.actions.review_diff import _changes
+from clew.history.git.diff_lines import file_diffs
+from clew.history.git.stream import _commit, _parse_log
+from clew.history.questions import blame
+from clew.history.sync.ingest import index_commit
+from clew.kit.text.redact import SecretLines, redact_patch
+from clew.thread.why.blame import _entries
+from clew.web.views.diffs import read_diff
+from clew.work.agents.output import _READERS, StreamReader
 from tests.fuzz.corpus import as_text
 
 _KEY = re.compile(r"\bAKIA[A-Z0-9]{16}\b", re.ASCII)

@@ -8,23 +8,23 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from clew.catalog.faces import FACES
-from clew.commands import frontmatter as command_frontmatter
-from clew.commands.render import fill, render, render_compatibly
-from clew.history.dates import moment
-from clew.history.lookup import get_patch
-from clew.history.query import parse_query as parse_history_query
-from clew.history.search import search_commits
-from clew.history.store import HistoryStore
+from clew.commands.files import frontmatter as command_frontmatter
+from clew.commands.render.render import fill, render, render_compatibly
+from clew.history.search.dates import moment
+from clew.history.search.query import parse_query as parse_history_query
+from clew.history.search.search import search_commits
+from clew.history.store.lookup import get_patch
+from clew.history.store.store import HistoryStore
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
-from clew.protocol.connection import Connection
+from clew.protocol.kernel.connection import Connection
 from clew.serving import build_kernel
-from clew.specs.criteria import append_output, parse_criteria, set_criterion
-from clew.specs.frontmatter import FrontmatterError, edit_document, read_document
-from clew.specs.mergedriver import merge_specs
-from clew.specs.query import parse_query as parse_spec_query
-from clew.specs.reading import Identity, Unreadable, make_spec
-from clew.specs.search import find_specs
+from clew.specs.change.merge_driver import merge_specs
+from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
+from clew.specs.files.frontmatter import FrontmatterError, edit_document, read_document
+from clew.specs.files.parse import Identity, Unreadable, make_spec
+from clew.specs.query.query import parse_query as parse_spec_query
+from clew.specs.query.search import find_specs
 from tests.fuzz.corpus import as_text
 from tests.fuzz.document_targets import (
     edit_jsonc,

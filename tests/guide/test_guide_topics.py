@@ -9,7 +9,7 @@ from clew.catalog import registry
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import READS, Tool
 from clew.catalog.options import SERVE_OPTIONS
-from clew.cli.main import COMMANDS, build_group
+from clew.cli.faces import COMMANDS, build_group
 from clew.guide import topics
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.errors import NotFound

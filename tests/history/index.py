@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from clew.history.ingest import sync_repo
-from clew.history.lookup import get_commit, get_patch
-from clew.history.patches import unquote
-from clew.history.pathmatch import matching_paths
-from clew.history.repositories import register
-from clew.history.search import search_commits
-from clew.history.store import HistoryStore
+from clew.history.git.patch import unquote
+from clew.history.search.pathmatch import matching_paths
+from clew.history.search.search import search_commits
+from clew.history.store.lookup import get_commit, get_patch
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.errors import NotFound
 
 LARGEST = 1024 * 1024

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
 from tests.history.index import check_text_indexes
 from tests.support.client import BIN
 from tests.support.repos import Repository

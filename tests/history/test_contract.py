@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.history.lookup import get_patch
-from clew.history.store import HistoryStore
+from clew.history.store.lookup import get_patch
+from clew.history.store.store import HistoryStore
 from tests.history.index import git_patch, new_index
 from tests.support.client import BIN, COMMITMUX, StdioServer, pipe
 from tests.support.repos import Repository

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from clew.history.search import search_commits
-from clew.history.store import HistoryStore
-from clew.history.touches import find_touches
+from clew.history.questions.touches import find_touches
+from clew.history.search.search import search_commits
+from clew.history.store.store import HistoryStore
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
 from tests.support.client import BIN
 from tests.support.repos import generate
@@ -23,8 +23,8 @@ QUERIES = ("number7", "word17", "part3", "file5", "dir1", "body")
 SYNC = """
 import sys
 from pathlib import Path
-from clew.history import ingest
-from clew.history.store import HistoryStore
+from clew.history.sync import ingest
+from clew.history.store.store import HistoryStore
 ingest._BATCH = 4
 ingest._TRANSACTION_COMMITS = 20
 store = HistoryStore.open(Path(sys.argv[1]))
@@ -54,7 +54,7 @@ def test_killed_anywhere_then_synced_equals_a_clean_index(big, tmp_path, seed):
     repository, clean = big
     dice = random.Random(seed)
     store = HistoryStore.create(tmp_path / "db")
-    from clew.history.repositories import register
+    from clew.history.sync.repositories import register
 
     register(store, repository.path, name="r")
     kills = 0
@@ -84,7 +84,7 @@ def test_killed_anywhere_then_synced_equals_a_clean_index(big, tmp_path, seed):
 def test_killed_then_rewritten_shows_nothing_of_what_was_lost(big, tmp_path):
     repository, _ = big
     repository.git("clone", "-q", str(repository.path), str(tmp_path / "r"))
-    from clew.history.repositories import register
+    from clew.history.sync.repositories import register
 
     store = HistoryStore.create(tmp_path / "db")
     repo = register(store, tmp_path / "r", name="r")
@@ -127,7 +127,7 @@ def test_two_syncs_at_once_index_everything_once(big, tmp_path):
 
 def test_sixteen_readers_during_a_sync(big, tmp_path):
     repository, clean = big
-    from clew.history.repositories import register
+    from clew.history.sync.repositories import register
 
     store = HistoryStore.create(tmp_path / "db")
     register(store, repository.path, name="r")

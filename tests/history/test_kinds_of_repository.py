@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clew.history.freshness import commits_behind, repo_status
-from clew.history.ingest import sync_repo
-from clew.history.lookup import get_commit
-from clew.history.repositories import register
+from clew.history.store.lookup import get_commit
+from clew.history.sync.freshness import commits_behind, repo_status
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import (
     assert_commit_equals_git,
@@ -362,7 +362,7 @@ def test_how_far_behind(simple, tmp_path):
 def test_a_commit_that_vanishes_while_it_is_read_stops_nothing(simple, gone):
     from dataclasses import replace
 
-    from clew.history.gitstream import DiffReader, read_commits
+    from clew.history.git.stream import DiffReader, read_commits
 
     commits = list(read_commits(simple.path, [simple.head()]))[:5]
     commits[gone] = replace(commits[gone], sha="1" * 40)

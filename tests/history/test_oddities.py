@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from clew.history.lookup import get_commit
+from clew.history.store.lookup import get_commit
 from tests.history.index import (
     assert_commit_equals_git,
     assert_equals_git,

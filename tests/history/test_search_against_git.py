@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from clew.history.filters import Filters
-from clew.history.lookup import get_commit
-from clew.history.results import page_of_commits
-from clew.history.search import Asked, find, search_commits
-from clew.history.touches import page_of_touches
+from clew.history.questions.touches import page_of_touches
+from clew.history.search.filters import Filters
+from clew.history.search.results import page_of_commits
+from clew.history.search.search import Asked, find, search_commits
+from clew.history.store.lookup import get_commit
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import new_index
 from tests.support.repos import START, Repository, generate

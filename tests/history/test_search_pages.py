@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.history.filters import Filters
-from clew.history.paging import fitting
-from clew.history.repositories import register
-from clew.history.results import page_of_commits
-from clew.history.search import Asked
-from clew.history.touches import page_of_touches
+from clew.history.questions.touches import page_of_touches
+from clew.history.search.filters import Filters
+from clew.history.search.paging import fitting
+from clew.history.search.results import page_of_commits
+from clew.history.search.search import Asked
+from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps
 from tests.history.index import new_index, sync

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.history.dates import moment
-from clew.history.filters import Filters
-from clew.history.query import FIELDS, parse_query
-from clew.history.search import Asked, find
-from clew.history.snippets import marks, snippets
-from clew.history.store import HistoryStore
+from clew.history.search.dates import moment
+from clew.history.search.filters import Filters
+from clew.history.search.query import FIELDS, parse_query
+from clew.history.search.search import Asked, find
+from clew.history.search.snippets import marks, snippets
+from clew.history.store.store import HistoryStore
 from clew.kit.errors import ClewError, Invalid
 
 NOW = 1_700_000_000

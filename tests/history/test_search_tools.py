@@ -12,11 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.catalog.history import HISTORY_TOOLS
-from clew.history.freshness import commits_behind, freshness
-from clew.history.repositories import register, remove
-from clew.history.scope import snapshot
-from clew.history.search import search_commits
-from clew.history.store import HistoryStore
+from clew.history.search.search import search_commits
+from clew.history.store.scope import snapshot
+from clew.history.store.store import HistoryStore
+from clew.history.sync.freshness import commits_behind, freshness
+from clew.history.sync.repositories import register, remove
 from clew.history.tools import find as find_tool
 from clew.kit.call import Call
 from tests.history.index import new_index, sync

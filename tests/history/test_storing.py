@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from clew.history.forget import forget_commits, sweep_patches
-from clew.history.gitstream import DiffReader, read_commits
-from clew.history.ingest import sync_repo
-from clew.history.repositories import index_lock, register
-from clew.history.schema import MIGRATIONS
-from clew.history.store import HistoryStore
-from clew.history.syncing import bring_up_to_date
+from clew.history.git.stream import DiffReader, read_commits
+from clew.history.store.delete import forget_commits, sweep_patches
+from clew.history.store.schema import MIGRATIONS
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import index_lock, register
+from clew.history.sync.sync import bring_up_to_date
 from clew.kit.git import GitError
 from clew.kit.sqlite import open_database, writing
 from tests.history.index import (
@@ -179,7 +179,7 @@ def test_a_sync_that_fails_in_the_middle_leaves_no_thread(repository, tmp_path, 
     store = HistoryStore.create(tmp_path / "db")
     repo = register(store, repository.path, name="r")
     before = threading.active_count()
-    monkeypatch.setattr("clew.history.ingest._BATCH", 3)
+    monkeypatch.setattr("clew.history.sync.ingest._BATCH", 3)
 
     def fail(*_):
         raise OSError("full")
@@ -209,7 +209,7 @@ def test_a_sync_that_may_skip_leaves_when_another_one_waits(repository, tmp_path
         bring_up_to_date(other, repo, may_skip=True)
         other.close()
 
-    monkeypatch.setattr("clew.history.syncing.index_lock", noted_lock)
+    monkeypatch.setattr("clew.history.sync.sync.index_lock", noted_lock)
     with index_lock(store):
         thread = threading.Thread(target=wait)
         thread.start()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from clew.cli.main import run_face
+from clew.cli.faces import run_face
 from clew.hosts.table import HOSTS
 from tests.hosts.conftest import REAL_PYTHON
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from clew.hosts.model import ServerWords
-from clew.hosts.places import checkout_root, config_path, look_around
+from clew.hosts.paths import checkout_root, config_path, look_around
 from clew.hosts.table import HOSTS, find_host
 from clew.kit.errors import UsageError
 

@@ -1,7 +1,7 @@
 import pytest
 
 from clew.guide import blocks
-from clew.hosts.instructions import (
+from clew.hosts.files.instructions import (
     claude_file_note,
     remove_block,
     remove_skill,
@@ -9,7 +9,7 @@ from clew.hosts.instructions import (
     write_block,
     write_skill,
 )
-from clew.hosts.ledger import open_ledger
+from clew.hosts.files.ledger import open_ledger
 from clew.kit.errors import Invalid
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.hosts.jsonc import JsoncError, parse
-from clew.hosts.jsonc_edit import load, put, refuse_doubles, remove
+from clew.hosts.files.jsonc import JsoncError, parse
+from clew.hosts.files.jsonc_edit import load, put, refuse_doubles, remove
 
 ENTRY = {"type": "stdio", "command": "clew", "args": ["serve"]}
 PATH = ("mcpServers", "clew")

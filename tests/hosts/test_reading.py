@@ -5,10 +5,10 @@ import os
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.hosts import reading
-from clew.hosts.instructions import claude_file_note, write_block
-from clew.hosts.ledger import read_ledger
-from clew.hosts.reading import read_bytes
+from clew.hosts.files import reading
+from clew.hosts.files.instructions import claude_file_note, write_block
+from clew.hosts.files.ledger import read_ledger
+from clew.hosts.files.reading import read_bytes
 from clew.hosts.register import check, make_target, register, unregister
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, Invalid, Unavailable

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.hosts.ledger import read_ledger
+from clew.hosts.files.ledger import read_ledger
 from clew.hosts.register import check, make_target, register, snippet, unregister
 from clew.hosts.table import HOSTS
 from clew.kit.errors import Conflict, Invalid, Unavailable
@@ -319,7 +319,7 @@ def test_a_link_out_of_the_project_is_refused(target, machine):
 
 
 def test_a_file_that_cannot_be_written_leaves_no_record(target, machine, monkeypatch):
-    from clew.hosts import managed
+    from clew.hosts.files import managed
 
     def fail(path, data, **settings):
         if path == target.path:

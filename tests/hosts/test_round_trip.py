@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.hosts.jsonc_edit import load
+from clew.hosts.files.jsonc_edit import load
 from clew.hosts.register import check, make_target, register, unregister
 from clew.hosts.table import HOSTS
 

@@ -2,7 +2,7 @@ import tomllib
 
 import pytest
 
-from clew.hosts.toml_edit import load, put, remove
+from clew.hosts.files.toml_edit import load, put, remove
 
 ENTRY = {"command": "clew", "args": ["serve"]}
 PATH = ("mcp_servers", "clew")

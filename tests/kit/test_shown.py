@@ -8,7 +8,7 @@ import pytest
 
 from clew.kit import jsontext
 from clew.kit.files import write_atomic
-from clew.kit.shown import clipped, os_reason, shown_path, shown_text
+from clew.kit.text.display import clipped, os_reason, shown_path, shown_text
 
 
 @pytest.mark.parametrize(

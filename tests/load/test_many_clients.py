@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from benchmarks.measure import percentile
 
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
+from clew.history.sync.repositories import register
 from tests.history.index import content, new_index
 from tests.support.client import COMMITMUX, WAIT_SECONDS, StdioServer
 from tests.support.http import face_http, http_server
@@ -32,8 +32,8 @@ PATIENCE = 60
 SYNC = """
 import sys, time
 from pathlib import Path
-from clew.history.ingest import sync_repo
-from clew.history.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.store.store import HistoryStore
 from tests.support.repos import Repository
 store = HistoryStore.open(Path(sys.argv[1]))
 repository, until, number = Repository(sys.argv[2]), time.monotonic() + float(sys.argv[3]), 0
@@ -174,7 +174,7 @@ def test_http_clients_and_stdio_servers_during_a_sync(index, private_home, recor
 def assert_complete(path, repository):
     """The index that all of them used is that of a quiet sync."""
     store, clean = HistoryStore.open(path), HistoryStore.create(path.with_name("clean"))
-    from clew.history.ingest import sync_repo
+    from clew.history.sync.ingest import sync_repo
 
     sync_repo(store, store.find_repo("r"))
     sync_repo(clean, register(clean, repository.path, name="r"))

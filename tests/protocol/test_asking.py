@@ -7,7 +7,7 @@ import time
 import pytest
 
 from clew.protocol.errors import RpcError
-from clew.protocol.seal import Seal
+from clew.protocol.kernel.seal import Seal
 from tests.support.client import CLARIAD, EVERYTHING, StdioServer, modern
 
 CAPABLE = {"elicitation": {}, "sampling": {}, "roots": {}}

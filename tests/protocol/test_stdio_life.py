@@ -66,9 +66,9 @@ def test_stray_prints_and_child_processes_cannot_reach_the_wire():
     script = """
 import subprocess, sys
 from clew.kit.answer import Answer
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service
-from clew.protocol.stdio import serve
+from clew.protocol.stdio.server import serve
 
 class Noisy(Service):
     def check_call(self, name, arguments, call): return arguments
@@ -328,7 +328,7 @@ def test_start_up_imports_nothing_heavy():
     )
     assert b'"tools"' in done.stdout
     loaded = set(done.stderr.decode().split())
-    assert "clew.protocol.kernel" in loaded
+    assert "clew.protocol.kernel.kernel" in loaded
     assert not heavy & loaded
     rooms = ("clew.cli", "clew.hosts", "clew.guide", "clew.doctor", "clew.advisors")
     assert not [m for m in loaded if m.startswith(rooms)]

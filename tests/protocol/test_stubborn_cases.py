@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from clew.protocol.taskstore import TaskStore
+from clew.protocol.kernel.task_store import TaskStore
 from tests.support.client import (
     CLARIAD,
     EVERYTHING,
@@ -104,9 +104,9 @@ def test_a_stream_opened_at_the_very_end_does_not_hold_the_exit_up():
 def test_a_handler_that_exits_does_not_take_the_server_along():
     script = """
 import sys
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service
-from clew.protocol.stdio import serve
+from clew.protocol.stdio.server import serve
 
 class Leaving(Service):
     def check_call(self, name, arguments, call): return arguments

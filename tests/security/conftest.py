@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.history.index import new_index
-from tests.specs_tools.project import write_spec
+from tests.specs.tools.project import write_spec
 from tests.support.repos import Repository
 
 CONFIG = "---\nproject:\n  name: house\ndefaults:\n  provider: command\n  command: ['true']\n---\n"

@@ -12,9 +12,9 @@ import pytest
 import zstandard
 
 import clew
-from clew.history.store import HistoryStore
+from clew.history.store.store import HistoryStore
 from clew.kit.sqlite import writing
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 from tests.support.client import BIN, CLEW, StdioServer
 from tests.support.faults import assert_civil, run
 from tests.support.proof import amount

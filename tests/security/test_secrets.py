@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from clew.history.redact import SecretLines, redact_patch
-from clew.work.events import Event, EventKind, RunLog
-from clew.work.launch import start_run
+from clew.kit.text.redact import SecretLines, redact_patch
+from clew.work.agents.output import StreamReader
+from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.model import AgentChoice
-from clew.work.places import Places
-from clew.work.streams import StreamReader
+from clew.work.paths import Places
+from clew.work.runs.launch import start_run
 from tests.support.client import BIN
 from tests.support.faults import run
 from tests.work.conftest import Project

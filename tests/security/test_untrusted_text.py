@@ -6,16 +6,17 @@ import re
 
 import pytest
 
-from clew.advisors import modelwriter, review
-from clew.advisors.brief import brief_data
-from clew.advisors.builder import brief as brief_of
-from clew.advisors.builder import build_vision
-from clew.advisors.facts import from_text
+from clew.advisors.actions import review
+from clew.advisors.builder.builder import brief as brief_of
+from clew.advisors.builder.builder import build_vision
+from clew.advisors.conversation import model_sections as modelwriter
+from clew.advisors.conversation.brief import brief_data
+from clew.advisors.extract.facts import from_text
 from clew.catalog.faces import FACES
-from clew.thread.brief import for_prompt
-from clew.work.places import Places
-from clew.work.prompting import _context
-from clew.work.prompts import bundled_prompts, fenced, render
+from clew.thread.brief.brief import for_prompt
+from clew.work.agents.prompt_files import bundled_prompts, fenced, render
+from clew.work.agents.run_prompt import _context
+from clew.work.paths import Places
 from tests.support.client import BIN
 from tests.support.faults import run
 

@@ -10,9 +10,9 @@ import signal
 import sys
 from pathlib import Path
 
-from clew.specs.lifecycle import apply_status
+from clew.specs.change.lifecycle import apply_status
 from clew.specs.model import Changes
-from clew.specs.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 
 def add_label(store, number):

@@ -1,7 +1,7 @@
 """Projects with specs, for tests."""
 
-from clew.specs.config import load_config
-from clew.specs.store import SpecStore
+from clew.specs.store.config import load_config
+from clew.specs.store.store import SpecStore
 
 
 class Project:

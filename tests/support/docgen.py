@@ -24,7 +24,7 @@ from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.registry import TOOLS, offered_name
-from clew.cli.main import COMMANDS, build_group
+from clew.cli.faces import COMMANDS, build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names, topic_text
 from clew.hosts.model import Host, Scope, ServerWords, System
@@ -33,7 +33,7 @@ from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.outcome import Outcome, error_envelope
 from clew.protocol import versions
-from clew.protocol.methods import METHODS
+from clew.protocol.kernel.methods import METHODS
 from clew.protocol.workers import Workers
 
 ROOT = Path(__file__).parents[2]
@@ -321,7 +321,7 @@ def serve_options_table() -> str:
 
 def config_table() -> str:
     """Every key of a project's configuration, what it may be and what holds without it."""
-    from clew.specs.settings import ELEMENTS, KEYS
+    from clew.specs.store.settings import ELEMENTS, KEYS
 
     rows = [(_code(name), _kind(setting.kind), _default(setting.default))
             for name, setting in KEYS.items()]  # fmt: skip
@@ -445,9 +445,13 @@ def error_code_table() -> str:
 
 # What is limited: words, where the number is, its unit.
 LIMITS = (
-    ("One message on standard input", "protocol.stdio:LONGEST_LINE", "bytes"),
-    ("Answers kept while the client does not read", "protocol.stdio:_LARGEST_BACKLOG", "bytes"),
-    ("Waiting for running calls when input ends", "protocol.stdio:DRAIN_SECONDS", "s"),
+    ("One message on standard input", "protocol.stdio.server:LONGEST_LINE", "bytes"),
+    (
+        "Answers kept while the client does not read",
+        "protocol.stdio.server:_LARGEST_BACKLOG",
+        "bytes",
+    ),
+    ("Waiting for running calls when input ends", "protocol.stdio.server:DRAIN_SECONDS", "s"),
     ("One HTTP body", "protocol.http.guard:LARGEST_BODY", "bytes"),
     ("HTTP connections at a time, at most", "protocol.http.wire:MOST_CONNECTIONS", ""),
     ("Time for the head of an HTTP request", "protocol.http.wire:HEAD_SECONDS", "s"),
@@ -457,10 +461,10 @@ LIMITS = (
     ("Messages held for a session nobody listens to", "protocol.http.sessions:_MOST_HELD", ""),
     ("Keep-alive on an open stream every", "protocol.http.endpoint:_KEEP_ALIVE_SECONDS", "s"),
     ("Grace at the end of an HTTP server", "protocol.http.server:_GRACE_SECONDS", "s"),
-    ("Waiting for an answer to a question", "protocol.asking:ASK_TIMEOUT_SECONDS", "s"),
-    ("Sealed state is valid for", "protocol.seal:_LIFETIME_SECONDS", "s"),
-    ("A task is kept for", "protocol.taskstore:TTL_SECONDS", "s"),
-    ("Suggested interval between two looks at a task", "protocol.tasks:_POLL_MS", "ms"),
+    ("Waiting for an answer to a question", "protocol.kernel.asking:ASK_TIMEOUT_SECONDS", "s"),
+    ("Sealed state is valid for", "protocol.kernel.seal:_LIFETIME_SECONDS", "s"),
+    ("A task is kept for", "protocol.kernel.task_store:TTL_SECONDS", "s"),
+    ("Suggested interval between two looks at a task", "protocol.kernel.tasks:_POLL_MS", "ms"),
     ("Waiting for a database that another process holds", "kit.sqlite:BUSY_SECONDS", "s"),
     ("Waiting for a server in `clew setup`", "hosts.handshake:TIMEOUT", "s"),
 )

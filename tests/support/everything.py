@@ -15,7 +15,7 @@ from clew.kit import jsontext
 from clew.kit.answer import Answer
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.protocol.errors import RpcError, missing_capability
-from clew.protocol.kernel import Kernel
+from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service, UnknownTool
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -434,8 +434,8 @@ class Everything(Service):
 
 
 def make_kernel(task_directory):
-    from clew.protocol.tasks import TaskDesk
-    from clew.protocol.taskstore import TaskStore
+    from clew.protocol.kernel.task_store import TaskStore
+    from clew.protocol.kernel.tasks import TaskDesk
 
     return Kernel(
         Everything(), tasks=lambda kernel: TaskDesk(kernel, TaskStore(Path(task_directory)))
@@ -450,7 +450,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         kernel = make_kernel(directory)
         if arguments.stdio:
-            from clew.protocol.stdio import serve
+            from clew.protocol.stdio.server import serve
 
             return serve(kernel)
         from clew.protocol.http.server import run

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore, database_path
+from clew.history.store.store import HistoryStore, database_path
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.thread.rooms import open_rooms
-from clew.work.journal import open_journal
+from clew.work.journal.journal import open_journal
 from clew.work.model import Phase, RunRequest
-from clew.work.places import Places
+from clew.work.paths import Places
 from tests.support.repos import Repository
 
 SPEC = "2026-01-22-001-x7m"

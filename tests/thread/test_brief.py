@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
-from clew.thread.brief import brief, for_prompt
-from clew.thread.tokens import pack_data, pack_text
-from clew.work.starting import named_brief
+from clew.thread.brief.brief import brief, for_prompt
+from clew.thread.budget import pack_data, pack_text
+from clew.work.runs.prepare import named_brief
 from tests.thread.story import OPEN, SPEC, add_index, spec_text
 
 

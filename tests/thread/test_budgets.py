@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
-from clew.thread.brief import brief, for_prompt
+from clew.thread.brief.brief import brief, for_prompt
+from clew.thread.budget import LARGEST, SMALLEST, fitted, pack_data, pack_text, tokens_of
 from clew.thread.model import Statement
-from clew.thread.tokens import LARGEST, SMALLEST, fitted, pack_data, pack_text, tokens_of
-from clew.thread.why import why
+from clew.thread.why.why import why
 from tests.thread.story import OPEN, SPEC
 
 STATEMENTS = st.lists(

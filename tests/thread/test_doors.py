@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.catalog.thread import THREAD_TOOLS
-from clew.cli.main import run_face
+from clew.cli.faces import run_face
 from tests.support.client import StdioServer, face
 from tests.thread.story import OPEN, SPEC
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
-from clew.thread.corpus import RUN, SPEC, corpus_of
-from clew.thread.fusion import interleaved
-from clew.thread.recall import KINDS, Asked, recall, recalled_text
-from clew.thread.wordrank import telling_words
+from clew.thread.recall.corpus import RUN, SPEC, corpus_of
+from clew.thread.recall.fusion import interleaved
+from clew.thread.recall.recall import KINDS, Asked, recall, recalled_text
+from clew.thread.recall.word_rank import telling_words
 from tests.thread.story import LISTED, OPEN, spec_text
 from tests.thread.story import SPEC as STORE_SPEC
 
@@ -102,7 +102,7 @@ def test_the_corpus_may_be_deleted_and_two_may_write_it(story, private_home):
     first = found(story, "orders").hits
     kept = list((private_home / ".clew" / "thread").glob("*.sqlite3"))
     assert len(kept) == 1
-    from clew.thread.corpus import Corpus
+    from clew.thread.recall.corpus import Corpus
 
     other = Corpus(story.root.resolve())
     (story.root / ".chant" / "specs" / f"{OPEN}.md").write_text(spec_text("pending", "Balloons"))
@@ -111,7 +111,7 @@ def test_the_corpus_may_be_deleted_and_two_may_write_it(story, private_home):
     other.close()
     assert keys(found(story, "balloons"), "spec") == [OPEN]
     corpus_of(story.root.resolve()).close()
-    from clew.thread import corpus as module
+    from clew.thread.recall import corpus as module
 
     module._kept.clear()
     for file in (private_home / ".clew" / "thread").iterdir():
@@ -127,8 +127,8 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(story, monkeypatch, tmp_p
 
 
 def test_meaning_is_used_where_there_are_vectors(story):
-    from clew.history.store import HistoryStore, database_path
-    from clew.history.vectors import embed_commits
+    from clew.history.semantic.vectors import embed_commits
+    from clew.history.store.store import HistoryStore, database_path
     from clew.models.embedding import packaged_embedder
 
     assert any("meaning" in one for one in found(story, "orders").missing)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from clew.thread.picture import COLUMNS, picture_html, picture_svg
-from clew.thread.trace import trace
+from clew.thread.trace.picture import COLUMNS, picture_html, picture_svg
+from clew.thread.trace.trace import trace
 from tests.thread.story import LISTED, OPEN, SPEC, spec_text
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import run_git
+from clew.thread.budget import pack_data, pack_text
 from clew.thread.rooms import open_rooms
-from clew.thread.tokens import pack_data, pack_text
-from clew.thread.why import why
+from clew.thread.why.why import why
 from tests.thread.story import LISTED, OPEN, SPEC, Repository, add_index, add_specs
 
 ADR = "docs/adr/0001-keep-orders-in-sqlite.md"
@@ -269,9 +269,9 @@ def test_a_link_in_the_checkout_is_not_read_for_a_committed_file(story, tmp_path
 def test_a_registered_repository_is_readable_by_name_and_by_path(story, tmp_path):
     other = Repository(tmp_path / "other")
     sha = other.commit("In the other one", {"o.py": "o = 1\n"})
-    from clew.history.ingest import sync_repo
-    from clew.history.repositories import register
-    from clew.history.store import HistoryStore, database_path
+    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.sync.ingest import sync_repo
+    from clew.history.sync.repositories import register
 
     store = HistoryStore.open(database_path())
     sync_repo(store, register(store, other.path, name="other"))

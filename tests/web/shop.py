@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clew.history.ingest import sync_repo
-from clew.history.repositories import register
-from clew.history.store import HistoryStore
-from clew.specs.store import SpecStore
-from clew.work.places import Places
+from clew.history.store.store import HistoryStore
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
+from clew.specs.store.store import SpecStore
+from clew.work.paths import Places
 from tests.support.client import BIN
 from tests.support.http import HttpServer, http_server
 from tests.support.repos import Repository

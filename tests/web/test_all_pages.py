@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.work.modes import Mode, begin_work
+from clew.work.scheduling.start import Mode, begin_work
 from tests.web.accessible import findings
 from tests.web.conftest import PHONE, WIDE
 

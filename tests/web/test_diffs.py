@@ -7,10 +7,10 @@ import os
 import pytest
 
 from clew.kit.errors import NotFound
-from clew.specs.config import load_config
-from clew.web.diffs import read_diff
+from clew.specs.store.config import load_config
 from clew.web.pages.commit import _from_git
-from clew.web.specview import branch_view
+from clew.web.views.diffs import read_diff
+from clew.web.views.spec import branch_view
 from tests.web.test_security import ask, enter
 
 SPEC = "2026-03-02-005-mno"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.web.diffs import read_diff
 from clew.web.markdown import safe_html
-from clew.web.review import Remark, remarks_in, with_entry
+from clew.web.views.diffs import read_diff
+from clew.web.views.review import Remark, remarks_in, with_entry
 from tests.web.shop import HOSTILE
 
 SPEC = "2026-03-02-666-bad"
@@ -79,7 +79,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=
     WORDS.filter(lambda text: text.strip()), st.integers(1, 9999), st.sampled_from(["old", "new"])
 )
 def test_a_remark_is_read_back_and_nothing_else_changes(words, line, side):
-    from clew.web.review import _entry
+    from clew.web.views.review import _entry
 
     words = "\n".join(words.split("\n"))
     body = "# Title\n\nText\n\n## Acceptance Criteria\n\n- [ ] One\n\n## Output\n\nDone\n"

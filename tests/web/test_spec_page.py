@@ -9,10 +9,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from clew.work.journal import open_journal
+from clew.work.agents.run_prompt import build_prompt
+from clew.work.journal.journal import open_journal
 from clew.work.model import WorktreeSettings
-from clew.work.modes import Mode, begin_work
-from clew.work.prompting import build_prompt
+from clew.work.scheduling.start import Mode, begin_work
 from tests.work.conftest import eventually
 
 READY, ATTENTION = "2026-03-02-001-abc", "2026-03-02-005-mno"
@@ -98,7 +98,7 @@ def test_a_comment_on_a_diff_reaches_the_next_attempt(shop, visit):
         page.locator("tr.remark", has_text="Close the file, please.").wait_for()
     spec = shop.store.load(ATTENTION)
     assert "- `src/customers.py:2` Close the file, please.\n  Use with." in spec.body
-    from clew.specs.config import load_config
+    from clew.specs.store.config import load_config
 
     prompt = build_prompt(
         shop.places, load_config(shop.root), spec, "standard",

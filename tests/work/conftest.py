@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.work.identity import processes_of_run
-from clew.work.journal import open_journal
-from clew.work.launch import start_run
+from clew.work.journal.journal import open_journal
 from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
-from clew.work.places import Places
+from clew.work.paths import Places
+from clew.work.processes.identity import processes_of_run
+from clew.work.runs.launch import start_run
 from tests.support.repos import Repository
 
 SCRIPT = Path(__file__).with_name("scripted.py")
@@ -96,6 +96,6 @@ def project(tmp_path):
 
 def kill(process):
     """kill -9 exactly this process."""
-    from clew.work.identity import send_signal
+    from clew.work.processes.identity import send_signal
 
     send_signal(process, signal.SIGKILL)

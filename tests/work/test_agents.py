@@ -9,10 +9,10 @@ import tomllib
 import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
-from clew.work.agents import AGENTS, PERMISSIONS, agent_words, check_agent
-from clew.work.mcpconfig import server_command, write_config
+from clew.work.agents.mcp_config import server_command, write_config
+from clew.work.agents.output import _READERS
+from clew.work.agents.table import AGENTS, PERMISSIONS, agent_words, check_agent
 from clew.work.model import AgentChoice
-from clew.work.streams import _READERS
 
 KNOWN = {
     "prompt": "the prompt",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from clew.work.identity import (
+from clew.work.processes.identity import (
     RUN_VARIABLE,
     identity_of,
     is_alive,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.kit.errors import Conflict, Invalid, NotFound
-from clew.work.journal import open_journal, read_journal
+from clew.work.journal.journal import open_journal, read_journal
 from clew.work.model import (
     ENDED,
     LEGAL_MOVES,
@@ -24,14 +24,14 @@ from clew.work.model import (
     now_text,
     second_text,
 )
-from clew.work.places import Places
+from clew.work.paths import Places
 
 CLAIM = """
 import sys
 from pathlib import Path
 from clew.kit.errors import Conflict
-from clew.work.journal import open_journal
-from clew.work.places import Places
+from clew.work.journal.journal import open_journal
+from clew.work.paths import Places
 sys.stdin.readline()
 with open_journal(Places(Path(sys.argv[1]))) as journal:
     try:

@@ -11,12 +11,12 @@ import pytest
 
 from clew.kit.errors import Unavailable
 from clew.kit.locks import try_lock
-from clew.work.glance import AT_REST, has_open_runs
-from clew.work.identity import is_alive, processes_of_run
-from clew.work.journal import open_journal
-from clew.work.launch import continuation, start_run
+from clew.work.journal.activity import AT_REST, has_open_runs
+from clew.work.journal.journal import open_journal
 from clew.work.model import ENDED, Phase, Request, WorktreeSettings, new_run_id
-from clew.work.reconcile import reconcile
+from clew.work.processes.identity import is_alive, processes_of_run
+from clew.work.runs.launch import continuation, start_run
+from clew.work.runs.reconcile import reconcile
 from tests.work.conftest import eventually, kill
 from tests.work.test_journal import CLAIM
 
@@ -111,7 +111,7 @@ def test_supervisor_and_agent_are_killed_together(project):
 
 def test_finishing_that_breaks_off_is_tried_again_and_then_given_up(project):
     # A function of another shape: it raises what nobody expects, as a bug would.
-    run = project.start("edit", "commit", finisher="clew.work.identity:wait_until_gone")
+    run = project.start("edit", "commit", finisher="clew.work.processes.identity:wait_until_gone")
     eventually(lambda: project.run(run.run_id).phase == "agent_exited")
 
     def given_up():
@@ -221,8 +221,8 @@ def test_two_commands_that_reconcile_at_once_do_it_once(project):
     kill(run.owner)
     eventually(lambda: not is_alive(run.owner))
     code = (
-        "import sys; from pathlib import Path; from clew.work.places import Places;"
-        "from clew.work.reconcile import reconcile;"
+        "import sys; from pathlib import Path; from clew.work.paths import Places;"
+        "from clew.work.runs.reconcile import reconcile;"
         "print(len(reconcile(Places(Path(sys.argv[1])))))"
     )
     racers = [

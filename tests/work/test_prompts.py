@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.kit.errors import Invalid, NotFound
-from clew.work.places import Places
-from clew.work.prompts import VARIABLES, fenced, prompt_names, render, template
+from clew.work.agents.prompt_files import VARIABLES, fenced, prompt_names, render, template
+from clew.work.paths import Places
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_no_text_ends_its_own_fence(text):
 
 
 def test_the_bundled_prompts_are_given_by_name():
-    from clew.work.prompts import bundled_prompts
+    from clew.work.agents.prompt_files import bundled_prompts
 
     texts = bundled_prompts()
     assert {"standard", "split", "verify", "merge-conflict"} <= set(texts)

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
-from clew.work.events import read_events
-from clew.work.identity import processes_of_run
-from clew.work.launch import continuation, preflight, start_run
+from clew.work.journal.run_log import read_events
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
-from clew.work.supervisor import finisher_named
+from clew.work.processes.identity import processes_of_run
+from clew.work.runs.launch import continuation, preflight, start_run
+from clew.work.runs.supervisor import finisher_named
 from tests.work.conftest import SCRIPT, eventually
 
 STAMPED = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] ")
@@ -225,8 +225,8 @@ def test_a_run_goes_on_where_an_earlier_one_stopped(project):
 
 
 def test_only_our_own_finishers_count():
-    assert finisher_named("clew.work.supervisor:conclude")
-    for name in ("os:system", "clew.work.supervisor", "clewx:y"):
+    assert finisher_named("clew.work.runs.supervisor:conclude")
+    for name in ("os:system", "clew.work.runs.supervisor", "clewx:y"):
         with pytest.raises(Invalid):
             finisher_named(name)
 

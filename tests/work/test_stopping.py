@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from clew.kit.errors import Conflict, NotFound
-from clew.work.control import stop_run
-from clew.work.identity import is_alive, processes_of_run
-from clew.work.journal import open_journal
-from clew.work.launch import continuation, start_run
+from clew.work.journal.journal import open_journal
 from clew.work.model import Limits, Phase, Request, WorktreeSettings
+from clew.work.processes.identity import is_alive, processes_of_run
+from clew.work.runs.launch import continuation, start_run
+from clew.work.runs.stop import stop_run
 from tests.work.conftest import eventually, kill
 
 
@@ -81,7 +81,7 @@ def test_there_must_be_something_to_stop(project):
 def test_a_plain_signal_interrupts_the_run_and_keeps_its_work(project):
     import signal
 
-    from clew.work.identity import send_signal
+    from clew.work.processes.identity import send_signal
 
     run = project.start("edit", "say", "hang")
     eventually(lambda: "hello" in project.log())

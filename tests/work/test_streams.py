@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.work.events import Event, EventKind, RunLog, log_state, read_events
-from clew.work.failures import failure_of, retry_after
-from clew.work.places import Places
-from clew.work.streams import _READERS, StreamReader
+from clew.work.agents.classify import failure_of, retry_after
+from clew.work.agents.output import _READERS, StreamReader
+from clew.work.journal.run_log import Event, EventKind, RunLog, log_state, read_events
+from clew.work.paths import Places
 
 CODEX = [
     {"type": "thread.started", "thread_id": "t-1"},

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from clew.work.looptools import LoopTools, tool_schemas
+from clew.work.agents.builtin_tools import LoopTools, tool_schemas
 
 
 def call(name, **given):
@@ -54,7 +54,7 @@ def service():
 
 def loop(service, tmp_path, *options):
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "clew.work.toolloop", "--model", "m", *options,
+        [sys.executable, "-P", "-m", "clew.work.agents.builtin", "--model", "m", *options,
          "--endpoint", f"http://127.0.0.1:{service.server_port}"],
         input="Make a file.", capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False,
     )  # fmt: skip

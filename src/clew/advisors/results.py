@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from clew.advisors.brief import brief_data
-from clew.advisors.document import render
-from clew.advisors.questions import FIRST
+from clew.advisors.conversation.brief import brief_data
+from clew.advisors.documents.document import render
+from clew.advisors.extract.questions import FIRST
 
 if TYPE_CHECKING:
-    from clew.advisors.conversation import Said
-    from clew.advisors.model import Finding, Question
-    from clew.advisors.refine import Refined
-    from clew.advisors.review import Review
+    from clew.advisors.actions.refine import Refined
+    from clew.advisors.actions.review import Review
+    from clew.advisors.conversation.turn import Said
+    from clew.advisors.documents.model import Finding, Question
 
 MOST_FINDINGS: Final = 30
 _WORST: Final = {"error": 0, "warning": 1, "info": 2}

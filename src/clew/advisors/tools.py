@@ -6,7 +6,7 @@ from clew.kit.answer import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clew.advisors.conversation import Asked
+    from clew.advisors.conversation.turn import Asked
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
@@ -34,8 +34,8 @@ def architecture_agent(arguments: JsonObject, call: Call) -> Answer:
 
 
 def _asked(tool: str, text: str, name: str, arguments: JsonObject) -> Asked:
-    from clew.advisors.brief import texts_by_name
-    from clew.advisors.conversation import Asked
+    from clew.advisors.conversation.brief import texts_by_name
+    from clew.advisors.conversation.turn import Asked
 
     return Asked(
         tool=tool,
@@ -51,7 +51,7 @@ def _asked(tool: str, text: str, name: str, arguments: JsonObject) -> Asked:
 
 
 def _turn(asked: Asked, call: Call) -> Answer:
-    from clew.advisors.conversation import take_turn
+    from clew.advisors.conversation.turn import take_turn
     from clew.advisors.results import said_data
 
     data = said_data(take_turn(asked, call), asked.tool)
@@ -60,10 +60,10 @@ def _turn(asked: Asked, call: Call) -> Answer:
 
 def refine_agent(arguments: JsonObject, call: Call) -> Answer:
     """Turn the vision's features into specs."""
-    from clew.advisors.refine import refine
+    from clew.advisors.actions.inputs import sources_of
+    from clew.advisors.actions.refine import refine
     from clew.advisors.results import refined_text
-    from clew.advisors.sources import sources_of
-    from clew.specs.store import open_store
+    from clew.specs.store.store import open_store
 
     store = open_store(call.settings, arguments.get("project"))
     sources = sources_of(store.project, arguments.get("conversation_id", ""))
@@ -74,9 +74,9 @@ def refine_agent(arguments: JsonObject, call: Call) -> Answer:
 
 def review_agent(arguments: JsonObject, call: Call) -> Answer:
     """Check a spec's changes against its criteria."""
+    from clew.advisors.actions.review import review
     from clew.advisors.results import review_data
-    from clew.advisors.review import review
-    from clew.specs.store import open_store
+    from clew.specs.store.store import open_store
 
     store = open_store(call.settings, arguments.get("project"))
     spec = store.load(arguments["id"])
@@ -86,7 +86,7 @@ def review_agent(arguments: JsonObject, call: Call) -> Answer:
 
 def conversations(arguments: JsonObject, call: Call) -> Answer:
     """List conversations, or show, export or delete one."""
-    from clew.advisors.store import checked_id, opened_store
+    from clew.advisors.conversation.store import checked_id, opened_store
     from clew.kit.errors import Invalid
 
     action = arguments.get("action", "list")

@@ -7,9 +7,9 @@ from clew.catalog.validate import check_arguments
 from clew.protocol.service import Service, UnknownTool
 
 RESOURCES = "clew.guide.resources"
-COMMANDS = "clew.commands.prompts"
-WATCHING = "clew.commands.watching"
-ATTENDING = "clew.work.attending"
+COMMANDS = "clew.commands.mcp_prompts"
+WATCHING = "clew.commands.registry.watch"
+ATTENDING = "clew.work.runs.repair_on_call"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

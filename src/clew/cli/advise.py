@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.frame import LazyGroup, command
-from clew.cli.tables import ADVISE_COMMANDS, CONVERSATION_COMMANDS
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
-from clew.kit.shown import os_reason
+from clew.kit.text.display import os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clew.advisors.model import Finding
+    from clew.advisors.documents.model import Finding
 
 advise = LazyGroup(
     name="advise",
@@ -78,7 +78,7 @@ def architecture(name: str, requirements: tuple[str, ...], **options: Any) -> Ou
 
 
 def _turn(tool: str, kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
-    from clew.advisors.conversation import Asked, take_turn
+    from clew.advisors.conversation.turn import Asked, take_turn
     from clew.advisors.results import footer, said_data, said_text
 
     asked = Asked(
@@ -137,10 +137,10 @@ def _read(name: str) -> str:
 @on_project
 def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome:
     """Turn the vision's features into specs; a second time only what changed."""
-    from clew.advisors.refine import refine as make_specs
+    from clew.advisors.actions.inputs import sources_of
+    from clew.advisors.actions.refine import refine as make_specs
     from clew.advisors.results import refined_text
-    from clew.advisors.sources import sources_of
-    from clew.specs.store import open_store
+    from clew.specs.store.store import open_store
 
     store = open_store(project=project)
     sources = sources_of(store.project, conversation_id)
@@ -160,9 +160,9 @@ def review(
     spec_id: str, asked: str | None, *, no_model: bool, exit_code: bool, project: str | None
 ) -> Outcome:
     """Check a spec's changes against its acceptance criteria."""
+    from clew.advisors.actions.review import review as look
     from clew.advisors.results import review_data
-    from clew.advisors.review import review as look
-    from clew.specs.store import open_store
+    from clew.specs.store.store import open_store
 
     store = open_store(project=project)
     found = look(store.project, store.load(spec_id), asked, Call(), use_model=not no_model)
@@ -177,8 +177,8 @@ def review(
 @on_project
 def check(files: tuple[str, ...], *, strict: bool, project: str | None) -> Outcome:
     """Check vision, architecture and decisions; exit code 1 if there are errors."""
-    from clew.advisors.checking import check_files, check_project
-    from clew.advisors.saving import project_of
+    from clew.advisors.actions.check_project import check_files, check_project
+    from clew.advisors.documents.files import project_of
 
     root = project_of({}, project)
     report = check_files(root, files) if files else check_project(root)
@@ -204,8 +204,8 @@ def _finding_row(path: str, finding: Finding) -> tuple[str, ...]:
 @on_project
 def trace(project: str | None) -> Outcome:
     """Show objective, feature, component, decision and spec side by side."""
-    from clew.advisors.checking import traced
-    from clew.advisors.saving import project_of
+    from clew.advisors.actions.check_project import traced
+    from clew.advisors.documents.files import project_of
 
     found = [row.as_json() for row in traced(project_of({}, project))]
     columns = ("objective", "feature", "text", "components", "decisions", "specs")
@@ -224,8 +224,8 @@ def decide(record: str, status: str, by: str, project: str | None) -> Outcome:
 
     RECORD is its number or its file. An accepted record is sealed: `check` then finds changes of it.
     """
-    from clew.advisors.deciding import decide as move
-    from clew.advisors.saving import project_of
+    from clew.advisors.actions.decide import decide as move
+    from clew.advisors.documents.files import project_of
 
     done = move(project_of({}, project), record, status, by)
     words = f"{done.record} {done.title}: {done.status} ({', '.join(done.files)})"
@@ -240,7 +240,7 @@ def _cell(value: object) -> str:
 @click.option("--limit", type=int, default=50, show_default=True, help="At most so many.")
 def list_conversations(limit: int) -> Outcome:
     """List conversations, the last one used first."""
-    from clew.advisors.store import opened_store
+    from clew.advisors.conversation.store import opened_store
 
     with opened_store() as store:
         found = store.list(limit)
@@ -258,7 +258,7 @@ def list_conversations(limit: int) -> Outcome:
 @click.option("--version", "number", type=int, help="With --document: an older version.")
 def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
     """Show what happened in a conversation, or one of its documents."""
-    from clew.advisors.store import opened_store
+    from clew.advisors.conversation.store import opened_store
     from clew.advisors.tools import shown as summary
 
     with opened_store() as store:
@@ -301,7 +301,7 @@ def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcom
 @click.option("-o", "--output", metavar="FILE", help="Write there instead.")
 def export(conversation_id: str, output: str | None) -> Outcome:
     """Print everything that is kept of a conversation, as JSON."""
-    from clew.advisors.store import opened_store
+    from clew.advisors.conversation.store import opened_store
     from clew.kit.files import write_atomic
     from clew.kit.jsontext import pretty
 
@@ -317,7 +317,7 @@ def export(conversation_id: str, output: str | None) -> Outcome:
 @click.argument("conversation_id", metavar="ID")
 def delete(conversation_id: str) -> Outcome:
     """Forget a conversation; documents in projects stay."""
-    from clew.advisors.store import opened_store
+    from clew.advisors.conversation.store import opened_store
 
     with opened_store() as store:
         store.delete(conversation_id)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.frame import command
-from clew.cli.history import timestamp
+from clew.cli.core.app import command
+from clew.cli.history.sync import timestamp
 from clew.kit.errors import Invalid, UsageError
 from clew.kit.outcome import Outcome, Table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clew.thread.model import Pack
     from clew.thread.rooms import Rooms
-    from clew.thread.trace import Trace
+    from clew.thread.trace.trace import Trace
 
 _MOST_ROWS = 200
 _MOST_LISTED = 8
@@ -46,7 +46,7 @@ def _rooms(options: dict[str, Any]) -> Rooms:
 
 
 def _shown(pack: Pack) -> Outcome:
-    from clew.thread.tokens import pack_data, pack_text
+    from clew.thread.budget import pack_data, pack_text
 
     return Outcome(pack_data(pack), (pack_text(pack),))
 
@@ -62,7 +62,7 @@ def why(target: str, repo: str | None, budget: int, **options: Any) -> Outcome:
     From the line to its commit, spec, run, decision and vision; with what changed together, later
     fixes and reverts, and alternatives that were rejected. Every statement names its source.
     """
-    from clew.thread.why import why as follow
+    from clew.thread.why.why import why as follow
 
     return _shown(follow(_rooms(options), target, repo=repo, budget=budget))
 
@@ -73,7 +73,7 @@ def why(target: str, repo: str | None, budget: int, **options: Any) -> Outcome:
 @_on_project
 def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
     """Show what to know before starting TASK: a spec's id, or what is to be done."""
-    from clew.thread.brief import brief as pack
+    from clew.thread.brief.brief import brief as pack
 
     return _shown(pack(_rooms(options), " ".join(task), budget=budget))
 
@@ -94,8 +94,8 @@ def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
 @_on_project
 def recall(question: tuple[str, ...], **options: Any) -> Outcome:
     """Find where something was done before: in commits, specs, logs, commands and documents."""
-    from clew.thread.recall import KINDS, Asked, recalled_text
-    from clew.thread.recall import recall as find
+    from clew.thread.recall.recall import KINDS, Asked, recalled_text
+    from clew.thread.recall.recall import recall as find
 
     asked = Asked(
         " ".join(question),
@@ -117,7 +117,7 @@ def recall(question: tuple[str, ...], **options: Any) -> Outcome:
 @_on_project
 def trace(recent: int, picture: str | None, **options: Any) -> Outcome:
     """Show the matrix objective, feature, decision, spec, commit, and where it is broken."""
-    from clew.thread.trace import trace as follow
+    from clew.thread.trace.trace import trace as follow
 
     made = follow(_rooms(options), recent=recent)
     parts: list[str | Table] = [*_matrix(made), *_gap_lines(made), *made.missing]
@@ -168,7 +168,7 @@ def _few(names: tuple[str, ...]) -> str:
 
 def _drawn(made: Trace, name: str) -> str:
     from clew.kit.files import write_atomic
-    from clew.thread.picture import picture_html, picture_svg
+    from clew.thread.trace.picture import picture_html, picture_svg
 
     path = Path(name).expanduser()
     makers = {".svg": picture_svg, ".html": picture_html}

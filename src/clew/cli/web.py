@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.frame import command
-from clew.cli.streams import say
+from clew.cli.core.app import command
+from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome
 from clew.kit.times import parse_iso
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from clew.web.cards import Board, Card, Column
     from clew.web.site import Site
+    from clew.web.views.cards import Board, Card, Column
 
 _PORT = "8766"
 _WATCH_SECONDS = 1.0
@@ -125,11 +125,11 @@ def _require_web() -> None:
 @_project
 def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
     """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""
-    from clew.cli.render import is_terminal
-    from clew.specs.store import open_store
-    from clew.web.cards import Filter, read_board
-    from clew.work.attending import attend_project
-    from clew.work.places import Places
+    from clew.cli.core.render import is_terminal
+    from clew.specs.store.store import open_store
+    from clew.web.views.cards import Filter, read_board
+    from clew.work.paths import Places
+    from clew.work.runs.repair_on_call import attend_project
 
     store = open_store(project=project)
     places = Places(store.project)

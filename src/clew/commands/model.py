@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.commands.declared import Variable
-from clew.commands.places import DEFAULT_AGENT, PROJECT
+from clew.commands.files.layers import DEFAULT_AGENT, PROJECT
+from clew.commands.files.variables import Variable
 
 __all__ = ("Command", "Options", "Variable")
 

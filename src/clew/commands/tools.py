@@ -6,16 +6,16 @@ import threading
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clew.commands import describe as describing
-from clew.commands import reload as reloading
-from clew.commands import search as searching
-from clew.commands.declared import is_secret_name
-from clew.commands.execute import execute as render_command
-from clew.commands.failures import CommandFailure, ExecutionFailure
-from clew.commands.invocation import request_from_arguments
-from clew.commands.places import DEFAULT_AGENT, configured_label, project_root
-from clew.commands.ranking import DEFAULT_LIMIT, RANKED
-from clew.commands.registry import known_agents
+from clew.commands.files.errors import CommandFailure, ExecutionFailure
+from clew.commands.files.layers import DEFAULT_AGENT, configured_label, project_root
+from clew.commands.files.variables import is_secret_name
+from clew.commands.registry import reload as reloading
+from clew.commands.registry.registry import known_agents
+from clew.commands.render import describe as describing
+from clew.commands.render.arguments import request_from_arguments
+from clew.commands.render.execute import execute as render_command
+from clew.commands.search import search as searching
+from clew.commands.search.ranking import DEFAULT_LIMIT, RANKED
 from clew.kit import jsontext
 from clew.kit.answer import Answer
 from clew.kit.errors import ClewError, Invalid
@@ -23,7 +23,7 @@ from clew.kit.errors import ClewError, Invalid
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clew.commands.execute import Request
+    from clew.commands.render.execute import Request
     from clew.kit.call import Call
 
     Handler = Callable[[dict[str, Any], Call], Answer]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.doctor.model import Check, Subject, shell_path
 from clew.kit.errors import ClewError
-from clew.kit.shown import os_reason, shown_text
+from clew.kit.text.display import os_reason, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

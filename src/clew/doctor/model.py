@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from clew.kit.shown import shown_path
+from clew.kit.text.display import shown_path
 
 Status = Literal["ok", "warn", "fail"]
 

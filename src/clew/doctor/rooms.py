@@ -18,8 +18,8 @@ def specs(subject: Subject) -> list[Check]:
     root = _project(subject)
     if root is None or not (root / ".chant" / "specs").is_dir():
         return []
-    from clew.specs.config import load_config
-    from clew.specs.store import SpecStore
+    from clew.specs.store.config import load_config
+    from clew.specs.store.store import SpecStore
 
     store = SpecStore(root)
     problems = [str(problem) for problem in store.problems()]
@@ -58,8 +58,8 @@ def _left_behind(root: Path) -> list[Path]:
 
 def history(subject: Subject) -> list[Check]:
     """Whether the history index is there, readable and up to date."""
-    from clew.history.listing import list_repos
-    from clew.history.store import HistoryStore, database_path
+    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.sync.repo_list import list_repos
 
     path = database_path(subject.settings)
     if not path.exists():

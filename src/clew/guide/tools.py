@@ -9,7 +9,7 @@ from clew.kit.answer import Answer
 from clew.kit.errors import ClewError
 from clew.kit.git import git_text_or_none
 from clew.kit.project import find_project
-from clew.kit.shown import shown_path
+from clew.kit.text.display import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

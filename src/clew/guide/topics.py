@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clew.guide.model import QUESTIONS, Room, RoomTool
 from clew.kit.errors import NotFound
-from clew.kit.shown import clipped, shown_text
+from clew.kit.text.display import clipped, shown_text
 
 FIRST_TOPIC = "overview"
 _DIRECTORY = Path(__file__).with_name("topics")

@@ -17,14 +17,14 @@ _LINES = ("start", "end", "rev", "limit")
 
 def repos(arguments: dict[str, Any], call: Call) -> Answer:
     """The registered repositories."""
-    from clew.history.listing import list_repos
+    from clew.history.sync.repo_list import list_repos
 
     return _found(call, arguments, list_repos, (), ("limit",))
 
 
 def pickaxe(arguments: dict[str, Any], call: Call) -> Answer:
     """When a text came in or went out."""
-    from clew.history.pickaxe import find_changes
+    from clew.history.questions.pickaxe import find_changes
 
     options = ("regex", "direction", "repos", "paths", "since", "limit")
     return _found(call, arguments, find_changes, ("text",), options)
@@ -32,84 +32,84 @@ def pickaxe(arguments: dict[str, Any], call: Call) -> Answer:
 
 def file_history(arguments: dict[str, Any], call: Call) -> Answer:
     """The history of a path."""
-    from clew.history.filehistory import file_history as find
+    from clew.history.questions.file_history import file_history as find
 
     return _found(call, arguments, find, ("repo", "path"), ("since", "limit"))
 
 
 def blame(arguments: dict[str, Any], call: Call) -> Answer:
     """Who last touched lines."""
-    from clew.history.blame import blame as find
+    from clew.history.questions.blame import blame as find
 
     return _found(call, arguments, find, ("repo", "path"), _LINES)
 
 
 def line_history(arguments: dict[str, Any], call: Call) -> Answer:
     """The commits that changed lines."""
-    from clew.history.blame import line_history as find
+    from clew.history.questions.blame import line_history as find
 
     return _found(call, arguments, find, ("repo", "path"), _LINES)
 
 
 def owners(arguments: dict[str, Any], call: Call) -> Answer:
     """Who knows a path."""
-    from clew.history.owners import owners as find
+    from clew.history.questions.owners import owners as find
 
     return _found(call, arguments, find, ("repo",), ("path", "since", "limit"))
 
 
 def co_change(arguments: dict[str, Any], call: Call) -> Answer:
     """What changes together with a path."""
-    from clew.history.cochange import co_change as find
+    from clew.history.questions.cochange import co_change as find
 
     return _found(call, arguments, find, ("repo", "path"), ("since", "min_support", "limit"))
 
 
 def hotspots(arguments: dict[str, Any], call: Call) -> Answer:
     """What changes most."""
-    from clew.history.hotspots import hotspots as find
+    from clew.history.questions.hotspots import hotspots as find
 
     return _found(call, arguments, find, (), ("repos", "paths", "since", "until", "limit"))
 
 
 def similar(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits like this one."""
-    from clew.history.similar import similar as find
+    from clew.history.questions.similar import similar as find
 
     return _found(call, arguments, find, (), ("repo", "sha", "diff", "repos", "limit"))
 
 
 def links(arguments: dict[str, Any], call: Call) -> Answer:
     """How a commit is linked to others."""
-    from clew.history.links import commit_links
+    from clew.history.questions.links import commit_links
 
     return _found(call, arguments, commit_links, ("repo", "sha"), ("limit",))
 
 
 def by_issue(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits that name an issue."""
-    from clew.history.issues import by_issue as find
+    from clew.history.questions.issues import by_issue as find
 
     return _found(call, arguments, find, ("issue",), ("repos", "limit"))
 
 
 def contains(arguments: dict[str, Any], call: Call) -> Answer:
     """Which refs contain a commit."""
-    from clew.history.contains import contains as find
+    from clew.history.questions.contains import contains as find
 
     return _found(call, arguments, find, ("repo", "sha"), ("limit",))
 
 
 def search_semantic(arguments: dict[str, Any], call: Call) -> Answer:
     """Commits by meaning."""
-    from clew.history.semantic import search_semantic as find
+    from clew.history.semantic.search import search_semantic as find
 
     return _found(call, arguments, find, ("query",), ("mode", "repos", "paths", "since", "limit"))
 
 
 def search_memory(arguments: dict[str, Any], call: Call) -> Answer:
     """Notes by meaning."""
-    from clew.history.memory import search_memory as find
+    from clew.history.semantic.notes import search_memory as find
 
     return Answer.of(find(arguments["query"], **_given(arguments, ("mode", "project", "limit"))))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from clew.history.freshness import freshness
-from clew.history.lookup import get_commit, get_patch
-from clew.history.scope import snapshot
-from clew.history.search import Asked, search_commits
-from clew.history.store import HistoryStore, database_path
-from clew.history.touches import find_touches
+from clew.history.questions.touches import find_touches
+from clew.history.search.search import Asked, search_commits
+from clew.history.store.lookup import get_commit, get_patch
+from clew.history.store.scope import snapshot
+from clew.history.store.store import HistoryStore, database_path
+from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
 from clew.kit.sqlite import is_frozen
@@ -101,9 +101,9 @@ def patch(arguments: dict[str, Any], call: Call) -> Answer:
 
 def find(arguments: dict[str, Any], call: Call) -> Answer:
     """Search with every filter, page by page, with the lines that match."""
-    from clew.history.dates import moment
-    from clew.history.filters import Filters
-    from clew.history.results import MAX_CHARACTERS, SNIPPETS, page_of_commits
+    from clew.history.search.dates import moment
+    from clew.history.search.filters import Filters
+    from clew.history.search.results import MAX_CHARACTERS, SNIPPETS, page_of_commits
 
     filters = Filters(
         since=moment(arguments.get("since")),

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from clew.hosts.formats import ConfigText
-from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
-from clew.hosts.ledger import open_ledger
-from clew.hosts.managed import (
+from clew.hosts.files.formats import ConfigText
+from clew.hosts.files.ledger import open_ledger
+from clew.hosts.files.managed import (
     Owner,
     refuse_outside,
     remove_part,
     take_back,
     write_part,
 )
-from clew.hosts.places import config_path, short
-from clew.hosts.reading import read_bytes
+from clew.hosts.files.reading import read_bytes
+from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
+from clew.hosts.paths import config_path, short
 from clew.hosts.words import is_ours, server_words, wanted_words, why_not_tried
 from clew.kit.errors import Conflict, Invalid, Unavailable
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clew.catalog.faces import Face
-    from clew.hosts.ledger import Ledger
+    from clew.hosts.files.ledger import Ledger
     from clew.hosts.model import Host, Scope, ServerWords
 
 

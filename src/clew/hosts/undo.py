@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.catalog.faces import FACES
-from clew.hosts.instructions import BLOCK, remove_block, remove_skill
-from clew.hosts.ledger import open_ledger, read_ledger
-from clew.hosts.places import short
+from clew.hosts.files.instructions import BLOCK, remove_block, remove_skill
+from clew.hosts.files.ledger import open_ledger, read_ledger
+from clew.hosts.paths import short
 from clew.hosts.register import Report, Target, unregister_in
 from clew.hosts.table import find_host
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
-    from clew.hosts.ledger import Ledger, Record
+    from clew.hosts.files.ledger import Ledger, Record
     from clew.hosts.model import Scope
 
 Action = dict[str, Any]

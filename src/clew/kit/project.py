@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, NotFound, Unavailable
-from clew.kit.shown import clipped, os_reason, shown_path
+from clew.kit.text.display import clipped, os_reason, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

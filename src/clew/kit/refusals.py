@@ -6,7 +6,7 @@ import errno
 import sqlite3
 
 from clew.kit.errors import Unavailable
-from clew.kit.shown import os_reason
+from clew.kit.text.display import os_reason
 
 _FREE_SPACE = "Free some space, then try again."
 _NOT_YOURS = "See who may use it (ls -ld), or choose another place."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.shown import clipped, shown_text
+from clew.kit.text.display import clipped, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.shown import clipped, shown_text
+from clew.kit.text.display import clipped, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

@@ -16,7 +16,7 @@ _LISTS = ("depends_on", "labels", "target_files")
 
 def update(arguments: dict[str, Any], call: Call) -> Answer:
     """Change a spec's status or fields, or append output."""
-    from clew.specs.updates import update_spec
+    from clew.specs.change.update import update_spec
 
     fields: dict[str, Any] = {name: arguments[name] for name in _LISTS if name in arguments}
     if arguments.get("model"):
@@ -36,7 +36,7 @@ def update(arguments: dict[str, Any], call: Call) -> Answer:
 
 def edit(arguments: dict[str, Any], call: Call) -> Answer:
     """Set status, fields and body at once, if nobody changed the spec meanwhile."""
-    from clew.specs.updates import edit_spec
+    from clew.specs.change.update import edit_spec
 
     spec = edit_spec(
         store_of(call),
@@ -53,7 +53,7 @@ def edit(arguments: dict[str, Any], call: Call) -> Answer:
 
 def check(arguments: dict[str, Any], call: Call) -> Answer:
     """Check or uncheck one criterion."""
-    from clew.specs.updates import check_criterion
+    from clew.specs.change.update import check_criterion
 
     done = check_criterion(
         store_of(call),
@@ -69,8 +69,8 @@ def check(arguments: dict[str, Any], call: Call) -> Answer:
 
 def add(arguments: dict[str, Any], call: Call) -> Answer:
     """Create a spec and lint it."""
-    from clew.specs.adding import add_spec
-    from clew.specs.lint import lint_lines, lint_specs
+    from clew.specs.change.add import add_spec
+    from clew.specs.check.lint import lint_lines, lint_specs
 
     store = store_of(call)
     config = config_of(store)
@@ -87,7 +87,7 @@ def add(arguments: dict[str, Any], call: Call) -> Answer:
 
 def finalize(arguments: dict[str, Any], call: Call) -> Answer:
     """Complete a spec."""
-    from clew.specs.endings import finalize as complete
+    from clew.specs.change.finalize import finalize as complete
 
     store = store_of(call)
     done = complete(store, config_of(store), arguments["id"], actor=_ACTOR)
@@ -97,7 +97,7 @@ def finalize(arguments: dict[str, Any], call: Call) -> Answer:
 
 def archive(arguments: dict[str, Any], call: Call) -> Answer:
     """Move a spec to the archive."""
-    from clew.specs.endings import archive as put_away
+    from clew.specs.change.finalize import archive as put_away
 
     store = store_of(call)
     spec_id = store.load(arguments["id"]).id

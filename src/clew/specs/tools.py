@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.answer import Answer
-from clew.specs import pages
-from clew.specs.store import open_store
+from clew.specs.query import lists as pages
+from clew.specs.store.store import open_store
 
 if TYPE_CHECKING:
     from clew.kit.call import Call
-    from clew.specs.config import Config
     from clew.specs.model import Spec
-    from clew.specs.store import SpecStore
+    from clew.specs.store.config import Config
+    from clew.specs.store.store import SpecStore
 
 
 def store_of(call: Call) -> SpecStore:
@@ -22,7 +22,7 @@ def store_of(call: Call) -> SpecStore:
 
 def config_of(store: SpecStore) -> Config:
     """The configuration of a store's project."""
-    from clew.specs.config import load_config
+    from clew.specs.store.config import load_config
 
     return load_config(store.places.project)
 
@@ -52,7 +52,7 @@ def ready(arguments: dict[str, Any], call: Call) -> Answer:
 
 def query(arguments: dict[str, Any], call: Call) -> Answer:
     """One page of the specs that a query finds, with the lines that match."""
-    from clew.specs.search import search_specs
+    from clew.specs.query.search import search_specs
 
     found = search_specs(
         store_of(call),
@@ -109,7 +109,7 @@ def status(arguments: dict[str, Any], call: Call) -> Answer:
 
 def log(arguments: dict[str, Any], call: Call) -> Answer:
     """A part of a spec's log, and where to go on."""
-    from clew.specs.logs import DEFAULT_LINES, read_log
+    from clew.specs.query.logs import DEFAULT_LINES, read_log
 
     store = store_of(call)
     spec_id = store.load(arguments["id"]).id
@@ -125,7 +125,7 @@ def log(arguments: dict[str, Any], call: Call) -> Answer:
 
 def search(arguments: dict[str, Any], call: Call) -> Answer:
     """Specs that contain a text."""
-    from clew.specs.search import find_specs
+    from clew.specs.query.search import find_specs
 
     store = store_of(call)
     fits, graph = pages.status_filter(arguments.get("status")), store.graph()
@@ -136,14 +136,14 @@ def search(arguments: dict[str, Any], call: Call) -> Answer:
 
 def diagnose(arguments: dict[str, Any], call: Call) -> Answer:
     """What is wrong with a spec."""
-    from clew.specs.diagnose import diagnose_any
+    from clew.specs.change.diagnose import diagnose_any
 
     return _json(diagnose_any(store_of(call), arguments["id"]))
 
 
 def lint(arguments: dict[str, Any], call: Call) -> Answer:
     """Findings about one spec or all."""
-    from clew.specs.lint import lint_all, lint_specs
+    from clew.specs.check.lint import lint_all, lint_specs
 
     store = store_of(call)
     config = config_of(store)
@@ -154,6 +154,6 @@ def lint(arguments: dict[str, Any], call: Call) -> Answer:
 
 def verify(arguments: dict[str, Any], call: Call) -> Answer:
     """Whether a spec's criteria are met."""
-    from clew.specs.verify import verify as check
+    from clew.specs.check.verify import verify as check
 
     return _json(check(store_of(call).load(arguments["id"])))

@@ -10,24 +10,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.freshness import freshness, freshness_line
+from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
-from clew.history.repofiles import git_directory
+from clew.history.sync.freshness import freshness, freshness_line
 from clew.history.tools import reading_store
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.project import PROJECT_VARIABLES, find_project
-from clew.kit.shown import shown_path
-from clew.specs.store import SpecStore, open_store
+from clew.kit.text.display import shown_path
+from clew.specs.store.store import SpecStore, open_store
 from clew.thread.model import LATE, Statement
-from clew.work.journal import read_journal
-from clew.work.places import Places
+from clew.work.journal.journal import read_journal
+from clew.work.paths import Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clew.history.store import HistoryStore
-    from clew.work.journal import Journal
+    from clew.history.store.store import HistoryStore
+    from clew.work.journal.journal import Journal
 
 MISSING = "missing"
 _UNREGISTERED = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.answer import Answer
+from clew.thread.budget import pack_data, pack_text
 from clew.thread.rooms import open_rooms
-from clew.thread.tokens import pack_data, pack_text
 
 if TYPE_CHECKING:
     from clew.kit.call import Call
@@ -24,8 +24,8 @@ def _packed(pack: Pack) -> Answer:
 
 def why(arguments: dict[str, Any], call: Call) -> Answer:
     """Why a line, a file, a symbol or a commit is there."""
-    from clew.thread.why import BUDGET
-    from clew.thread.why import why as follow
+    from clew.thread.why.why import BUDGET
+    from clew.thread.why.why import why as follow
 
     pack = follow(
         _rooms(arguments, call),
@@ -38,8 +38,8 @@ def why(arguments: dict[str, Any], call: Call) -> Answer:
 
 def brief(arguments: dict[str, Any], call: Call) -> Answer:
     """What to know before starting."""
-    from clew.thread.brief import BUDGET
-    from clew.thread.brief import brief as pack
+    from clew.thread.brief.brief import BUDGET
+    from clew.thread.brief.brief import brief as pack
 
     rooms = _rooms(arguments, call)
     return _packed(pack(rooms, arguments["task"], budget=arguments.get("budget", BUDGET)))
@@ -47,9 +47,9 @@ def brief(arguments: dict[str, Any], call: Call) -> Answer:
 
 def recall(arguments: dict[str, Any], call: Call) -> Answer:
     """Where something was done before."""
-    from clew.history.dates import moment
-    from clew.thread.recall import KINDS, LIMIT, Asked, recalled_text
-    from clew.thread.recall import recall as find
+    from clew.history.search.dates import moment
+    from clew.thread.recall.recall import KINDS, LIMIT, Asked, recalled_text
+    from clew.thread.recall.recall import recall as find
 
     asked = Asked(
         arguments["query"],
@@ -65,8 +65,8 @@ def recall(arguments: dict[str, Any], call: Call) -> Answer:
 
 def trace(arguments: dict[str, Any], call: Call) -> Answer:
     """The matrix from objective to commit, with its gaps."""
-    from clew.thread.trace import RECENT
-    from clew.thread.trace import trace as follow
+    from clew.thread.trace.trace import RECENT
+    from clew.thread.trace.trace import trace as follow
 
     made = follow(_rooms(arguments, call), recent=arguments.get("recent", RECENT))
     return Answer.of(made.as_data())

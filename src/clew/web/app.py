@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.protocol.http.guard import bare_host
-from clew.protocol.kernel import report_bug
+from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
 from clew.web.pages import board, commands, commit, documents, file, history, pulse, spec, thread
 from clew.web.security import Guard

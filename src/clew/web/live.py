@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import dumps
-from clew.web.cards import last_log_line, open_runs
+from clew.web.views.cards import last_log_line, open_runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.web.site import Site
-    from clew.work.places import Places
+    from clew.work.paths import Places
 
 LOOK_SECONDS = 0.4
 _RECONCILE_SECONDS = 3.0
@@ -96,7 +96,7 @@ class Hub:
 
     def _reconcile(self, places: Places) -> None:
         """Runs whose owner died are put right, as every command does it."""
-        from clew.work.attending import attend_project
+        from clew.work.runs.repair_on_call import attend_project
 
         if not self._site.read_only and time.monotonic() >= self._next_reconcile:
             attend_project(places.root)
@@ -164,7 +164,7 @@ async def _followed(hub: Hub, site: Site, spec_id: str, offset: int) -> AsyncIte
 
 
 def _log_from(site: Site, spec_id: str, offset: int) -> tuple[str, int]:
-    from clew.specs.logs import read_log
+    from clew.specs.query.logs import read_log
 
     try:
         store = site.specs()

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from clew.kit.shown import shown_text
+from clew.kit.text.display import shown_text
 from clew.kit.times import parse_iso
 from clew.web.security import CSRF_FIELD, Keys
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store import HistoryStore
-    from clew.specs.store import SpecStore
-    from clew.work.places import Places
+    from clew.history.store.store import HistoryStore
+    from clew.specs.store.store import SpecStore
+    from clew.work.paths import Places
 
 ACTOR = "web"
 PAGES = (
@@ -68,13 +68,13 @@ class Site:
 
     def specs(self) -> SpecStore:
         """The project's specs."""
-        from clew.specs.store import open_store
+        from clew.specs.store.store import open_store
 
         return open_store(project=str(self.root))
 
     def work(self) -> Places:
         """Where the project's runs are."""
-        from clew.work.places import Places
+        from clew.work.paths import Places
 
         return Places(self.root)
 

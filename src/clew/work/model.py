@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
-    from clew.work.identity import ProcessIdentity
+    from clew.work.processes.identity import ProcessIdentity
 
 _SPEC_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")

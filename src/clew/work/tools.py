@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.answer import Answer
-from clew.specs.store import open_store
-from clew.work.places import Places
+from clew.specs.store.store import open_store
+from clew.work.paths import Places
 
 if TYPE_CHECKING:
     from clew.kit.call import Call
-    from clew.specs.store import SpecStore
+    from clew.specs.store.store import SpecStore
 
 _ACTOR = "mcp"
 
@@ -22,8 +22,8 @@ def _opened(call: Call) -> tuple[Places, SpecStore]:
 
 def work_start(arguments: dict[str, Any], call: Call) -> Answer:
     """Begin work; the answer comes within two seconds."""
-    from clew.work.configured import WorkOptions
-    from clew.work.modes import Mode, begin_work
+    from clew.work.agents.options import WorkOptions
+    from clew.work.scheduling.start import Mode, begin_work
 
     places, store = _opened(call)
     mode = Mode(chain=arguments.get("chain", False), parallel=arguments.get("parallel"))
@@ -34,7 +34,7 @@ def work_start(arguments: dict[str, Any], call: Call) -> Answer:
 
 def work_list(arguments: dict[str, Any], call: Call) -> Answer:
     """The processes at work and, if asked for, those that ended."""
-    from clew.work.listing import list_processes
+    from clew.work.runs.listing import list_processes
 
     places, _store = _opened(call)
     found = list_processes(
@@ -47,7 +47,7 @@ def work_list(arguments: dict[str, Any], call: Call) -> Answer:
 
 def pause(arguments: dict[str, Any], call: Call) -> Answer:
     """Stop a spec's agent; nothing is lost."""
-    from clew.work.takeover import pause as stop
+    from clew.work.runs.takeover import pause as stop
 
     run = stop(*_opened(call), arguments["id"])
     text = f"Successfully paused work for spec '{run.spec_id}'"
@@ -56,7 +56,7 @@ def pause(arguments: dict[str, Any], call: Call) -> Answer:
 
 def reset(arguments: dict[str, Any], call: Call) -> Answer:
     """Put a spec back to pending; its agent is stopped."""
-    from clew.work.abandoning import reset_spec
+    from clew.work.runs.abandon import reset_spec
 
     spec = reset_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
     text = f"Reset spec '{spec.id}' to pending"
@@ -65,7 +65,7 @@ def reset(arguments: dict[str, Any], call: Call) -> Answer:
 
 def cancel(arguments: dict[str, Any], call: Call) -> Answer:
     """Cancel a spec; its agent is stopped."""
-    from clew.work.abandoning import cancel_spec
+    from clew.work.runs.abandon import cancel_spec
 
     spec = cancel_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
     text = f"Cancelled spec: {spec.id}"
@@ -74,7 +74,7 @@ def cancel(arguments: dict[str, Any], call: Call) -> Answer:
 
 def takeover(arguments: dict[str, Any], call: Call) -> Answer:
     """Stop a spec's agent, hold the spec, and tell what is known."""
-    from clew.work.takeover import take_over
+    from clew.work.runs.takeover import take_over
 
     taken = take_over(*_opened(call), arguments["id"], force=arguments.get("force", False))
     return Answer.of(taken.as_json(), indent=2)
@@ -82,8 +82,8 @@ def takeover(arguments: dict[str, Any], call: Call) -> Answer:
 
 def release(arguments: dict[str, Any], call: Call) -> Answer:
     """Hand a spec back that was taken over: paused, gone on with, or finished."""
-    from clew.work.takeover import release as hand_back
-    from clew.work.takeover import release_finished
+    from clew.work.runs.takeover import release as hand_back
+    from clew.work.runs.takeover import release_finished
 
     places, store = _opened(call)
     then = arguments.get("then", "pause")
@@ -95,7 +95,7 @@ def release(arguments: dict[str, Any], call: Call) -> Answer:
     text = f"Released spec '{run.spec_id}'"
     data: dict[str, Any] = {"id": run.spec_id}
     if then == "continue":
-        from clew.work.modes import Mode, begin_work
+        from clew.work.scheduling.start import Mode, begin_work
 
         data |= begin_work(places, store, (run.spec_id,), Mode()).record
         text += f"; an agent goes on with it ({data['process_id']})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.answer import Answer
-from clew.specs.store import open_store
-from clew.work.places import Places
+from clew.specs.store.store import open_store
+from clew.work.paths import Places
 
 if TYPE_CHECKING:
     from clew.kit.call import Call
@@ -16,14 +16,14 @@ _STOP_SECONDS = 1.0
 
 def watch_status(arguments: dict[str, Any], call: Call) -> Answer:
     """Whether a watch runs, and every worktree."""
-    from clew.work.watched import watch_status as status
+    from clew.work.scheduling.watch_control import watch_status as status
 
     return Answer.of(status(_places(call)), indent=2)
 
 
 def watch_start(arguments: dict[str, Any], call: Call) -> Answer:
     """Start a watch in the background."""
-    from clew.work.watched import start_watch
+    from clew.work.scheduling.watch_control import start_watch
 
     pid = start_watch(_places(call))
     text = f"Started watch process (PID: {pid})"
@@ -32,7 +32,7 @@ def watch_start(arguments: dict[str, Any], call: Call) -> Answer:
 
 def watch_stop(arguments: dict[str, Any], call: Call) -> Answer:
     """Ask the watch to end."""
-    from clew.work.watched import stop_watch
+    from clew.work.scheduling.watch_control import stop_watch
 
     pid = stop_watch(_places(call), _STOP_SECONDS)
     text = f"Sent stop signal to watch process (PID: {pid})"
@@ -41,7 +41,7 @@ def watch_stop(arguments: dict[str, Any], call: Call) -> Answer:
 
 def split(arguments: dict[str, Any], call: Call) -> Answer:
     """Divide a spec into members."""
-    from clew.work.split import SplitOptions, split_spec
+    from clew.work.split.split import SplitOptions, split_spec
 
     store = open_store(settings=call.settings)
     options = SplitOptions(

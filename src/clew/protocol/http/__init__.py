@@ -1,1 +1,1 @@
-"""Streamable HTTP of both eras. The only part of the protocol that needs Starlette."""
+"""The transport over HTTP."""

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from clew.kit import jsontext
 from clew.protocol.errors import RpcError
-from clew.protocol.request import error_response, unsayable_response
+from clew.protocol.kernel.request import error_response, unsayable_response
 from clew.protocol.versions import INVALID_REQUEST
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from clew.protocol.connection import RequestId
+    from clew.protocol.kernel.connection import RequestId
 
 _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 

@@ -10,13 +10,13 @@ from weakref import WeakSet
 from starlette.responses import Response
 
 from clew.kit import jsontext
-from clew.protocol.connection import Connection
 from clew.protocol.errors import RpcError
 from clew.protocol.http.answers import EventStream, event, json_response, refusal
 from clew.protocol.http.guard import is_json, read_body
 from clew.protocol.http.headers import check_headers, check_parameter_headers, is_modern
 from clew.protocol.http.sessions import Session
-from clew.protocol.request import error_response, usable_id
+from clew.protocol.kernel.connection import Connection
+from clew.protocol.kernel.request import error_response, usable_id
 from clew.protocol.versions import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from clew.kit.jsontext import JsonObject
     from clew.protocol.http.sessions import Sessions
-    from clew.protocol.kernel import Kernel
+    from clew.protocol.kernel.kernel import Kernel
 
 GOING_AWAY = "The server goes away before the answer is ready."
 _KEEP_ALIVE_SECONDS = 15.0

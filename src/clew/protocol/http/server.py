@@ -15,7 +15,7 @@ from clew.protocol.http.endpoint import GOING_AWAY, Endpoint
 from clew.protocol.http.guard import Guard, bare_host
 from clew.protocol.http.sessions import Sessions
 from clew.protocol.http.wire import BACKLOG, Wire
-from clew.protocol.kernel import report_bug
+from clew.protocol.kernel.kernel import report_bug
 from clew.protocol.versions import INTERNAL_ERROR
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Message, Receive, Scope, Send
 
-    from clew.protocol.kernel import Kernel
+    from clew.protocol.kernel.kernel import Kernel
 
 PATH = "/mcp"
 _GRACE_SECONDS = 5

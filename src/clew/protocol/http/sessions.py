@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from clew.protocol.connection import Connection
+from clew.protocol.kernel.connection import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

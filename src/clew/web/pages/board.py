@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.specs.model import Spec
-    from clew.web.cards import Filter
     from clew.web.site import Site
+    from clew.web.views.cards import Filter
 
 _MORE = 100
 _MOST = 5000
@@ -26,8 +26,8 @@ _MOST = 5000
 
 def board(request: Request) -> Response:
     """The board, or how to get one."""
-    from clew.specs.store import NOT_INITIALIZED
-    from clew.web.cards import MOVES, read_board
+    from clew.specs.store.store import NOT_INITIALIZED
+    from clew.web.views.cards import MOVES, read_board
 
     site = site_of(request)
     try:
@@ -59,7 +59,7 @@ def board(request: Request) -> Response:
 
 def add(request: Request) -> Response:
     """A new spec out of one line."""
-    from clew.specs.adding import add_spec
+    from clew.specs.change.add import add_spec
 
     form, site = form_of(request), site_of(request)
     spec = add_spec(site.specs(), form.get("description", ""), actor=ACTOR)
@@ -68,7 +68,7 @@ def add(request: Request) -> Response:
 
 def move(request: Request) -> Response:
     """A card put into another column."""
-    from clew.web.cards import MOVES, stamp_of
+    from clew.web.views.cards import MOVES, stamp_of
 
     form, site = form_of(request), site_of(request)
     store = site.specs()
@@ -90,11 +90,11 @@ def move(request: Request) -> Response:
 
 def move_spec(site: Site, spec: Spec, status: str) -> Spec:
     """The spec in another status; completing it goes through the same gate as everywhere."""
-    from clew.specs.config import load_config
-    from clew.specs.endings import finalize
-    from clew.specs.lifecycle import check_move
-    from clew.specs.updates import edit_spec
-    from clew.web.cards import open_runs
+    from clew.specs.change.finalize import finalize
+    from clew.specs.change.lifecycle import check_move
+    from clew.specs.change.update import edit_spec
+    from clew.specs.store.config import load_config
+    from clew.web.views.cards import open_runs
     from clew.work.model import Phase
 
     store = site.specs()
@@ -114,7 +114,7 @@ def _is_local(address: str) -> bool:
 
 
 def _filter(given: QueryParams, query: str | None = None) -> Filter:
-    from clew.web.cards import COLUMNS, Filter
+    from clew.web.views.cards import COLUMNS, Filter
 
     most = {}
     for name, _, _ in COLUMNS:

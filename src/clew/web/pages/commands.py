@@ -41,8 +41,8 @@ def browse(request: Request) -> Response:
 
 def show(request: Request) -> Response:
     """One command: what it takes, and its prompt with the given values."""
-    from clew.commands.describe import describe
-    from clew.commands.invocation import request_from_arguments
+    from clew.commands.render.arguments import request_from_arguments
+    from clew.commands.render.describe import describe
 
     site = site_of(request)
     address = tuple(request.path_params[name] for name in ("c1", "c2", "c3"))
@@ -78,7 +78,7 @@ def show(request: Request) -> Response:
 
 
 def _rendered(asked: Any, site: Site) -> dict[str, Any]:
-    from clew.commands.execute import execute
+    from clew.commands.render.execute import execute
 
     try:
         found = execute(asked, _settings(site))
@@ -88,7 +88,7 @@ def _rendered(asked: Any, site: Site) -> dict[str, Any]:
 
 
 def _commands(site: Site) -> tuple[list[Command], str]:
-    from clew.commands.registry import load_commands, unique
+    from clew.commands.registry.registry import load_commands, unique
 
     try:
         return unique(load_commands(settings=_settings(site))), ""
@@ -97,7 +97,7 @@ def _commands(site: Site) -> tuple[list[Command], str]:
 
 
 def _hits(site: Site, query: str) -> list[dict[str, Any]]:
-    from clew.commands.search import search
+    from clew.commands.search.search import search
 
     try:
         return search(query, settings=_settings(site))

@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, run_git
-from clew.kit.shown import clipped, shown_text
-from clew.web.diffs import DiffView, read_diff
+from clew.kit.text.display import clipped, shown_text
 from clew.web.site import page, path_part, site_of
+from clew.web.views.diffs import DiffView, read_diff
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store import HistoryStore
+    from clew.history.store.store import HistoryStore
     from clew.web.site import Site
 
 _MOST_BYTES = 1 << 20
@@ -30,7 +30,7 @@ _SPEC = re.compile(r"chant\(([A-Za-z0-9][A-Za-z0-9._-]{0,199})\):")
 
 def show(request: Request) -> Response:
     """One commit."""
-    from clew.history.lookup import get_commit, get_patch
+    from clew.history.store.lookup import get_commit, get_patch
 
     site = site_of(request)
     store = site.history()
@@ -62,7 +62,7 @@ def _spec_of(site: Site, subject: str) -> Any:
 
 
 def _links(store: HistoryStore, repo: str, sha: str) -> dict[str, Any]:
-    from clew.history.links import commit_links
+    from clew.history.questions.links import commit_links
 
     try:
         return commit_links(store, repo, sha)
@@ -90,7 +90,7 @@ def here(request: Request) -> Response:
 
 def _indexed_as(site: Site, sha: str) -> str | None:
     """The name of this project's repository in the index, if the commit is in it."""
-    from clew.history.lookup import get_commit
+    from clew.history.store.lookup import get_commit
 
     root = str(site.root.resolve())
     try:
@@ -107,7 +107,7 @@ def _indexed_as(site: Site, sha: str) -> str | None:
 def _from_git(root: Path, sha: str) -> tuple[dict[str, Any], str]:
     if not _SHA.fullmatch(sha):
         raise NotFound(f"Not a commit: {clipped(shown_text(sha))}")
-    from clew.thread.commits import commit_here
+    from clew.thread.why.commits import commit_here
 
     try:
         told = commit_here(root, sha)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.advisors.model import Document, Finding
+    from clew.advisors.documents.model import Document, Finding
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,9 @@ def show(request: Request) -> Response:
 
 def read_papers(root: Path) -> list[Paper]:
     """The vision, the architecture and the decision records of a project."""
-    from clew.advisors import adr, saving
-    from clew.advisors.document import parse
+    from clew.advisors.documents import adr
+    from clew.advisors.documents import files as saving
+    from clew.advisors.documents.document import parse
 
     found = []
     for kind in ("vision", "architecture"):
@@ -84,7 +85,7 @@ def read_papers(root: Path) -> list[Paper]:
 
 
 def _findings(paper: Paper, papers: list[Paper]) -> list[Finding]:
-    from clew.advisors import checks
+    from clew.advisors.checks import document as checks
 
     others = tuple(other.document for other in papers if other is not paper)
     return list(checks.check(paper.document, context=others))

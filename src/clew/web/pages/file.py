@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store import HistoryStore
+    from clew.history.store.store import HistoryStore
 
 _MOST_BYTES = 1 << 20
 _MOST_LINES = 3000
@@ -23,8 +23,8 @@ _BINARY_LOOK = 8000
 
 def show(request: Request) -> Response:
     """One file of a registered repository, as its newest commit has it."""
-    from clew.history.cochange import co_change
-    from clew.history.filehistory import file_history
+    from clew.history.questions.cochange import co_change
+    from clew.history.questions.file_history import file_history
 
     store = site_of(request).history()
     repo, path = request.query_params.get("repo", ""), request.query_params.get("path", "")
@@ -47,7 +47,7 @@ def show(request: Request) -> Response:
 
 def _text(store: HistoryStore, repo_name: str, path: str) -> tuple[str, str]:
     """The file's text and, where it cannot be shown, why."""
-    from clew.history.repogit import repo_git, resolve, tracked
+    from clew.history.questions.repo_git import repo_git, resolve, tracked
 
     repo = store.find_repo(repo_name)
     try:
@@ -65,7 +65,7 @@ def _text(store: HistoryStore, repo_name: str, path: str) -> tuple[str, str]:
 
 
 def _blamed(store: HistoryStore, repo: str, path: str) -> list[dict[str, Any]]:
-    from clew.history.blame import blame
+    from clew.history.questions.blame import blame
 
     try:
         found: list[dict[str, Any]] = blame(store, repo, path, limit=_MOST_LINES)["lines"]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.query import Query
-    from clew.history.search import Asked
-    from clew.history.store import HistoryStore
+    from clew.history.search.query import Query
+    from clew.history.search.search import Asked
+    from clew.history.store.store import HistoryStore
 
 _PAGE = 20
 _SAMPLE = 200
@@ -46,9 +46,9 @@ def search(request: Request) -> Response:
 
 
 def _asked(given: dict[str, str]) -> Asked:
-    from clew.history.dates import moment
-    from clew.history.filters import Filters
-    from clew.history.search import Asked
+    from clew.history.search.dates import moment
+    from clew.history.search.filters import Filters
+    from clew.history.search.search import Asked
 
     filters = Filters(
         repos=[given["repo"]] if given["repo"] else None,
@@ -61,9 +61,9 @@ def _asked(given: dict[str, str]) -> Asked:
 
 
 def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str, Any]:
-    from clew.history.results import page_of_commits
-    from clew.history.scope import snapshot
-    from clew.history.search import find
+    from clew.history.search.results import page_of_commits
+    from clew.history.search.search import find
+    from clew.history.store.scope import snapshot
 
     with snapshot(store):
         found = page_of_commits(store, asked, limit=_PAGE, cursor=cursor or None)
@@ -84,8 +84,8 @@ def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str,
 
 def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, int]]]:
     """Who and what the first results are about, the most frequent first."""
-    from clew.history.scope import briefs
-    from clew.history.touches import paths_of
+    from clew.history.questions.touches import paths_of
+    from clew.history.store.scope import briefs
 
     shown = briefs(store, ids)
     folders = {(one, folder) for one, path in paths_of(store, ids) if (folder := _folder(path))}
@@ -111,7 +111,7 @@ def _marked(line: dict[str, Any], query: Query | None) -> dict[str, Any]:
 
 def marked(text: str, query: Query | None) -> Markup:
     """The text, escaped, with the words that were looked for marked."""
-    from clew.history.snippets import marks
+    from clew.history.search.snippets import marks
 
     parts: list[str] = []
     at = 0

@@ -9,14 +9,14 @@ from starlette.routing import Route
 
 from clew.kit.errors import ClewError
 from clew.kit.times import day_text
-from clew.web import charts
 from clew.web.site import page, seconds_of, site_of
+from clew.web.views import charts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store import HistoryStore
+    from clew.history.store.store import HistoryStore
     from clew.web.site import Site
 
 _WEEKS = 26
@@ -48,7 +48,7 @@ def _history_plots(site: Site) -> list[dict[str, Any] | None]:
 
 def _activity(store: HistoryStore) -> dict[str, Any]:
     """Commits a week, by repository; the busiest ones by name."""
-    from clew.history.activity import WEEK, weekly_commits
+    from clew.history.questions.activity import WEEK, weekly_commits
 
     weeks, counts = weekly_commits(store, _WEEKS)
     busiest = sorted(counts, key=lambda name: -counts[name].total())[:4]
@@ -88,7 +88,7 @@ def _hotspots(store: HistoryStore) -> dict[str, Any] | None:
 
 def _hottest(store: HistoryStore) -> list[dict[str, Any]]:
     """The files that change most, without Clew's own."""
-    from clew.history.hotspots import hotspots
+    from clew.history.questions.hotspots import hotspots
 
     found: list[dict[str, Any]] = hotspots(store, limit=_MOST * 10)["paths"]
     return [entry for entry in found if not entry["path"].startswith(_OWN)]
@@ -96,7 +96,7 @@ def _hottest(store: HistoryStore) -> list[dict[str, Any]]:
 
 def _together(store: HistoryStore) -> dict[str, Any] | None:
     """Of the hottest files, the pairs that change together most."""
-    from clew.history.cochange import co_change
+    from clew.history.questions.cochange import co_change
 
     pairs: dict[tuple[str, str], tuple[int, float]] = {}
     for entry in _hottest(store)[:8]:
@@ -129,8 +129,8 @@ def _spec_plots(site: Site) -> list[dict[str, Any]]:
 
 def _lead_time(site: Site) -> dict[str, Any] | None:
     """Days from a spec's creation to its completion, in order of completion."""
-    from clew.specs.activity import audit_events
-    from clew.specs.ids import date_of
+    from clew.specs.files.ids import date_of
+    from clew.specs.query.activity import audit_events
 
     store = site.specs()
     created = {e.spec_id: e.time for e in audit_events(store) if e.action == "CREATED"}
@@ -160,7 +160,7 @@ def _lead_time(site: Site) -> dict[str, Any] | None:
 
 def _cost(site: Site) -> dict[str, Any] | None:
     """What the runs of each spec cost, as far as agents told."""
-    from clew.work.journal import read_journal
+    from clew.work.journal.journal import read_journal
 
     with read_journal(site.work()) as journal:
         runs = [] if journal is None else journal.runs()

@@ -21,11 +21,11 @@ _LISTS = ("labels", "depends_on", "target_files")
 
 def show(request: Request) -> Response:
     """Everything about one spec."""
-    from clew.specs.config import load_config
-    from clew.specs.criteria import parse_criteria
-    from clew.web import specview
-    from clew.web.drawing import draw_around
-    from clew.web.review import remarks_in
+    from clew.specs.files.criteria import parse_criteria
+    from clew.specs.store.config import load_config
+    from clew.web.views import spec as specview
+    from clew.web.views.drawing import draw_around
+    from clew.web.views.review import remarks_in
 
     site = site_of(request)
     store = site.specs()
@@ -84,7 +84,7 @@ def edit(request: Request) -> Response:
 
 def save(request: Request) -> Response:
     """The changed text; where somebody else was first, both texts are shown."""
-    from clew.specs.updates import edit_spec
+    from clew.specs.change.update import edit_spec
 
     form, site = form_of(request), site_of(request)
     store = site.specs()
@@ -122,7 +122,7 @@ def _both(request: Request, now: Spec, given: str, lists: dict[str, str]) -> Res
     """The text that was sent and the one that is there, and what is different."""
     from difflib import unified_diff
 
-    from clew.web.diffs import read_diff
+    from clew.web.views.diffs import read_diff
 
     theirs = now.body.replace("\r\n", "\n")
     lines = unified_diff(theirs.split("\n"), given.split("\n"), "there", "yours", lineterm="")

@@ -40,21 +40,21 @@ def act(request: Request) -> Response:
 
 
 def _start(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.modes import Mode, begin_work
+    from clew.work.scheduling.start import Mode, begin_work
 
     begun = begin_work(site.work(), site.specs(), (spec.id,), Mode())
     return f"Started: {begun.record['process_id']}"
 
 
 def _pause(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.takeover import pause
+    from clew.work.runs.takeover import pause
 
     pause(site.work(), site.specs(), spec.id)
     return "Paused. Nothing is lost; start goes on with it."
 
 
 def _take_over(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.takeover import take_over
+    from clew.work.runs.takeover import take_over
 
     taken = take_over(site.work(), site.specs(), spec.id)
     place = taken.facts.worktree
@@ -62,7 +62,7 @@ def _take_over(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _release(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.takeover import release, release_finished
+    from clew.work.runs.takeover import release, release_finished
 
     if form.get("then") == "finish":
         release_finished(site.work(), site.specs(), spec.id)
@@ -72,14 +72,14 @@ def _release(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _approve(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.specs.approval import approve
+    from clew.specs.change.approval import approve
 
     approve(site.specs(), spec.id, by=form.get("by", "") or "board", actor=ACTOR)
     return "Approved"
 
 
 def _reject(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.specs.approval import reject
+    from clew.specs.change.approval import reject
 
     by, reason = form.get("by", "") or "board", form.get("reason", "")
     reject(site.specs(), spec.id, by=by, reason=reason, actor=ACTOR)
@@ -87,8 +87,8 @@ def _reject(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _criterion(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.specs.criteria import parse_criteria
-    from clew.specs.updates import check_criterion
+    from clew.specs.change.update import check_criterion
+    from clew.specs.files.criteria import parse_criteria
 
     number, seen = form.get("number", ""), form.get("text", "")
     items = {str(item.number): item.text for item in parse_criteria(spec.body).items}
@@ -111,7 +111,7 @@ def _criterion(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _remark(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.web.review import Remark, add_remark
+    from clew.web.views.review import Remark, add_remark
 
     line = form.get("line", "")
     if not line.isdecimal() or len(line) > 9:
@@ -133,14 +133,14 @@ def _complete(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _cancel(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.abandoning import cancel_spec
+    from clew.work.runs.abandon import cancel_spec
 
     cancel_spec(site.specs(), spec.id, actor=ACTOR)
     return "Cancelled"
 
 
 def _archive(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.specs.endings import archive
+    from clew.specs.change.finalize import archive
 
     archive(site.specs(), spec.id, actor=ACTOR)
     return "Archived"
@@ -148,8 +148,8 @@ def _archive(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 def _merge(site: Site, spec: Spec, form: dict[str, str]) -> str:
     """Merge in the background: the project's checks may take their time."""
-    from clew.specs.config import load_config
-    from clew.work.merging import Merger
+    from clew.specs.store.config import load_config
+    from clew.work.merging.queue import Merger
 
     ended: list[str] = []
     failed: list[ClewError] = []

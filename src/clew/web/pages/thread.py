@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.thread.rooms import Rooms
-    from clew.thread.trace import TraceRow
+    from clew.thread.trace.trace import TraceRow
 
 _BUDGET = 6000
 _KINDS = {
@@ -44,9 +44,9 @@ def show(request: Request) -> Response:
 
 
 def _trace(request: Request, rooms: Rooms, item: str, spec: str) -> Response:
-    from clew.thread.documents import read_documents
-    from clew.thread.trace import trace
-    from clew.web.threadview import gaps_of, weave
+    from clew.thread.trace.trace import trace
+    from clew.thread.why.documents import read_documents
+    from clew.web.views.thread import gaps_of, weave
 
     made = trace(rooms)
     documents = read_documents(rooms.project)
@@ -76,7 +76,7 @@ def _wanted(item: str, spec: str) -> Callable[[TraceRow], bool]:
 
 
 def _why(request: Request, rooms: Rooms, target: str, repo: str | None) -> Response:
-    from clew.thread.why import why
+    from clew.thread.why.why import why
 
     pack = why(rooms, target, repo=repo, budget=_BUDGET)
     name = str(pack.more.get("repo", ""))

@@ -1,0 +1,1 @@
+"""Decide, refine, review, and the check of a whole project."""

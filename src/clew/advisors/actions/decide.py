@@ -1,0 +1,192 @@
+"""The life of a decision record: its status is moved in its file, and all else stays as it is.
+
+What is accepted is sealed: a later change of what it decides is found by the checks. What is
+superseded names the record that takes its place, which names it in turn.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clew.advisors.documents import adr
+from clew.advisors.documents import files as saving
+from clew.advisors.documents.document import HEADING, parse, scalar
+from clew.advisors.documents.headings import PREAMBLE, key_of
+from clew.advisors.documents.markdown import outside_code
+from clew.kit.errors import Conflict, Invalid, NotFound
+from clew.kit.locks import locked
+from clew.kit.text.display import clipped, shown_text
+from clew.kit.times import today
+
+if TYPE_CHECKING:
+    from clew.advisors.documents.adr import AdrDirectory, AdrFile
+    from clew.advisors.documents.model import Document
+
+_NUMBER = re.compile(r"(?:ADR[- ]?)?0*(\d{1,6})", re.IGNORECASE)
+_SUPERSEDED = "superseded"
+_MORE = "## More Information"
+
+
+class Decided(NamedTuple):
+    """A record after its move, and the files that were changed for it."""
+
+    record: str
+    title: str
+    status: str
+    files: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return {**self._asdict(), "files": list(self.files)}
+
+
+def decide(project: Path | None, name: str, status: str, by: str = "") -> Decided:
+    """Move the record of that number or file to another status, and bring the index up to date."""
+    if project is None:
+        raise NotFound("There is no project here", "Go to one, or name it with --project.")
+    with locked(saving.lock_file(project)):
+        directory = adr.read_directory(saving.records_directory(project))
+        record = _named(directory, name)
+        adr.check_move(record.document, status)
+        if (status == _SUPERSEDED) != bool(by):
+            raise Invalid(
+                "A record is superseded by another one",
+                "Name the one that takes its place: superseded --by RECORD.",
+            )
+        texts: dict[Path, str] = {}
+        if by:
+            successor = _named(directory, by)
+            texts[successor.path] = _succeeding(successor, record)
+            texts[record.path] = _moved(record, f"{status} by {adr.link_to(successor)}")
+        else:
+            texts[record.path] = _moved(record, status)
+        for path, text in texts.items():
+            saving.write_text(project, path, text)
+        saving.write_index(project)
+    files = tuple(saving.shown(project, path) for path in texts)
+    return Decided(adr.reference(record.number), record.title, status, files)
+
+
+def _named(directory: AdrDirectory, name: str) -> AdrFile:
+    number = _NUMBER.fullmatch(name.strip())
+    found = [
+        one
+        for one in directory.files
+        if (one.number == int(number[1]) if number else one.path.name == Path(name).name)
+    ]
+    if not found:
+        known = ", ".join(adr.reference(one.number) for one in directory.files[:20])
+        hint = f"There are: {known}." if known else "This project has no decision records yet."
+        raise NotFound(f"No such record: {clipped(shown_text(name))}", hint)
+    if len(found) > 1:
+        names = ", ".join(one.path.name for one in found)
+        raise Conflict(
+            f"Several records have the number {found[0].number}", f"Name one of {names}."
+        )
+    return found[0]
+
+
+def _moved(record: AdrFile, status: str) -> str:
+    """The record's text with this status; when it is accepted also with its seal."""
+    text = _text(record)
+    lines = text.split("\n")
+    is_accepted = status == "accepted"
+    if record.document.section("status") is None:
+        _put_entry(lines, "status", status)
+        _put_entry(lines, "date", today())
+        if is_accepted:
+            _put_entry(lines, "sealed", adr.seal_of(record.document))
+    else:
+        start, end = _body(lines, "status")
+        first = next((n for n in range(start, end) if lines[n].strip()), start)
+        lines[first : min(first + 1, end)] = [status[:1].upper() + status[1:] + _ending(lines)]
+        if is_accepted:
+            mark = f"<!-- accepted: {adr.seal_of(record.document)} -->"
+            _add_below(lines, *_body(lines, PREAMBLE), mark)
+    return _proven(record, "\n".join(lines), status)
+
+
+def _succeeding(record: AdrFile, old: AdrFile) -> str:
+    """The record's text, saying that it takes the place of the old one."""
+    if old.path == record.path:
+        raise Conflict("A record cannot supersede itself", "Name another record.")
+    text = _text(record)
+    if old.number in adr.supersedes(record.document):
+        return text
+    lines = text.split("\n")
+    key = "more" if record.document.section("status") is None else "status"
+    if record.document.section(key) is None:
+        _add_below(lines, 0, len(lines), _MORE)
+    _add_below(lines, *_body(lines, key), f"Supersedes {adr.link_to(old)}.")
+    return _proven(record, "\n".join(lines), _first_line(record.document))
+
+
+def _text(record: AdrFile) -> str:
+    """The file as it is, its line ends too."""
+    with record.path.open(encoding="utf-8", newline="") as stream:
+        return stream.read()
+
+
+def _proven(record: AdrFile, text: str, status: str) -> str:
+    """The new text, once it is read back: it has the status, and decides what it did before."""
+    after = parse(text, "adr")
+    is_moved = _first_line(after).casefold() == status.casefold()
+    if not is_moved or adr.seal_of(after) != adr.seal_of(record.document):
+        raise Invalid(
+            f"The status of {record.path.name} cannot be changed without changing more",
+            "Its front matter or its headings are unusual; change its status by hand.",
+        )
+    return text
+
+
+def _first_line(document: Document) -> str:
+    return adr.status_text(document).partition("\n")[0]
+
+
+def _ending(lines: list[str]) -> str:
+    return "\r" if lines[0].endswith("\r") else ""
+
+
+def _front_matter_end(lines: list[str]) -> int:
+    """The number of the line that ends the front matter; 0 where there is none."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), 0)
+
+
+def _put_entry(lines: list[str], key: str, value: str) -> None:
+    """Set an entry of the front matter."""
+    ending = _ending(lines)
+    end = _front_matter_end(lines)
+    if not end:
+        lines[:0] = [f"---{ending}", f"---{ending}", ending]
+        end = 1
+    entry = f"{key}: {scalar(value)}{ending}"
+    place = next((n for n in range(1, end) if lines[n].startswith(f"{key}:")), end)
+    lines[place : min(place + 1, end)] = [entry]
+
+
+def _body(lines: list[str], key: str) -> tuple[int, int]:
+    """From which line to which a section's text is; the preamble's is below the title."""
+    first = _front_matter_end(lines) + 1 if _front_matter_end(lines) else 0
+    headings = [
+        (number, key_of("adr", found[2].strip()))
+        for number, outside in enumerate(outside_code(lines[first:]), first)
+        if outside and (found := HEADING.match(lines[number].rstrip())) and found[2]
+    ]
+    if key == PREAMBLE:
+        headings = [(headings[0][0], key), *headings[1:]] if headings else []
+    ends = [number for number, _ in headings[1:]] + [len(lines)]
+    for (number, name), end in zip(headings, ends, strict=True):
+        if name == key:
+            return number + 1, end
+    return len(lines), len(lines)
+
+
+def _add_below(lines: list[str], start: int, end: int, line: str) -> None:
+    """Put a paragraph below what stands between two lines."""
+    ending = _ending(lines)
+    last = max((n for n in range(start, end) if lines[n].strip()), default=start - 1)
+    lines[last + 1 : last + 1] = [ending, f"{line}{ending}"]

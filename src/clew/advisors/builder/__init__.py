@@ -1,0 +1,1 @@
+"""From statements to vision, architecture and decisions."""

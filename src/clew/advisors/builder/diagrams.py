@@ -1,0 +1,199 @@
+"""C4-style diagrams in Mermaid, generated from the component model, and read back for checks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from clew.advisors.documents.markdown import one_line
+from clew.advisors.extract.lexicon import role_stem
+from clew.advisors.extract.statements import plain
+from clew.kit.jsontext import dumps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clew.advisors.documents.model import Facts, Item
+
+STARTS: Final = (
+    "flowchart",
+    "graph",
+    "sequenceDiagram",
+    "classDiagram",
+    "stateDiagram",
+    "stateDiagram-v2",
+    "erDiagram",
+    "journey",
+    "gantt",
+    "pie",
+    "mindmap",
+    "timeline",
+    "quadrantChart",
+    "C4Context",
+    "C4Container",
+    "C4Component",
+    "C4Dynamic",
+    "C4Deployment",
+)
+LEGEND: Final = "Dark blue: people. Blue: this system. Grey: other systems. A line reads in the direction of its arrow."
+_LONGEST_LABEL = 60
+_STYLES = (
+    "    classDef person fill:#08427b,stroke:#052e56,color:#fff",
+    "    classDef system fill:#1168bd,stroke:#0b4884,color:#fff",
+    "    classDef external fill:#707070,stroke:#4d4d4d,color:#fff",
+)
+_BLOCK = re.compile(r"^```mermaid[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_NODE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:\[\(|\(\[|\[\[|\[|\(\(|\(|\{)")
+_EDGE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:<?--+>?|-\.->|==+>)(?:\|(.*?)\|)?\s*([A-Za-z]\w*)\s*$")
+_TITLED = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+
+
+class Diagram(NamedTuple):
+    """A diagram as it was read: its first word, its nodes, and its edges with their labels."""
+
+    kind: str
+    declared: frozenset[str]
+    edges: tuple[tuple[str, str, str], ...]
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The nodes that edges name."""
+        return frozenset(end for one in self.edges for end in (one[0], one[2]))
+
+
+def node_id(item_id: str) -> str:
+    """An item's id as a node's name."""
+    return item_id.replace("-", "")
+
+
+def context_diagram(facts: Facts, name: str, category: str) -> str:
+    """Level 1: the people, the system, and the systems outside it."""
+    lines = _head(f"System context of {plain(name)}")
+    lines += [_person(one) for one in facts.stakeholders]
+    lines.append(_node("SYS", name, "Software system", category, "system"))
+    lines += [_external(one) for one in facts.integrations]
+    lines += [
+        _edge(node_id(one.id), "SYS", one.get("interest") or "works with it")
+        for one in facts.stakeholders
+    ]
+    lines += [_edge("SYS", node_id(one.id), _talk(one)) for one in facts.integrations]
+    return _fenced([*lines, *_STYLES])
+
+
+def container_diagram(facts: Facts, name: str) -> str:
+    """Level 2: the parts of the system, who uses which, and what they talk to."""
+    lines = _head(f"Containers of {plain(name)}")
+    links = list(people_of_parts(facts))
+    shown = dict.fromkeys(person.id for person, _ in links)
+    lines += [_person(one) for one in facts.stakeholders if one.id in shown]
+    lines.append(f"    subgraph SYS [{_quoted(name)}]")
+    lines += [f"    {_container(one)}" for one in facts.components]
+    lines.append("    end")
+    lines += [_external(one) for one in facts.integrations]
+    lines += [
+        _edge(node_id(person.id), node_id(part.id), person.get("interest") or "works with it")
+        for person, part in links
+    ]
+    lines += _connections(facts)
+    return _fenced([*lines, *_STYLES])
+
+
+def people_of_parts(facts: Facts) -> Iterable[tuple[Item, Item]]:
+    """Who uses which component: those whom the features that it serves speak of."""
+    parts = [one for one in facts.components if one.references("features")]
+    features = {one.id: one.text for one in facts.features}
+    for person in facts.stakeholders:
+        for part in parts:
+            served = (features.get(one, "").casefold() for one in part.references("features"))
+            if len(parts) == 1 or any(role_stem(person.text) in text for text in served):
+                yield person, part
+
+
+def diagrams_in(text: str) -> list[Diagram]:
+    """The diagrams of a Markdown text."""
+    return [_read(found[1]) for found in _BLOCK.finditer(f"{text}\n")]
+
+
+def _read(source: str) -> Diagram:
+    body = _TITLED.sub("", source, count=1)
+    lines = [
+        line for line in body.split("\n") if line.strip() and not line.strip().startswith("%%")
+    ]
+    kind = lines[0].split()[0] if lines else ""
+    declared = {found[1] for line in lines[1:] if (found := _NODE.match(line))}
+    edges = [
+        (found[1], found[2] or "", found[3]) for line in lines[1:] if (found := _EDGE.match(line))
+    ]
+    return Diagram(kind, frozenset(declared), tuple(edges))
+
+
+def _head(title: str) -> list[str]:
+    return ["---", f"title: {dumps(title)}", "---", "flowchart TB"]
+
+
+def _fenced(lines: list[str]) -> str:
+    return "\n".join(["```mermaid", *lines, "```"])
+
+
+def _person(item: Item) -> str:
+    return _node(node_id(item.id), item.text, "Person", item.get("role"), "person")
+
+
+def _external(item: Item) -> str:
+    return _node(node_id(item.id), item.text, "External system", item.get("purpose"), "external")
+
+
+def _container(item: Item) -> str:
+    technology = item.get("technology")
+    kind = f"Container: {technology}" if technology else "Container"
+    shape = ("[(", ")]") if item.text == "Data store" else ("[", "]")
+    return _node(node_id(item.id), item.text, kind, item.get("responsibility"), "system", shape)
+
+
+def _node(
+    name: str, title: str, kind: str, about: str, style: str, shape: tuple[str, str] = ("[", "]")
+) -> str:
+    lines = [f"<b>{_label(title)}</b>", f"[{_label(kind)}]", _label(about)]
+    text = "<br/>".join(line for line in lines if line)
+    return f'    {name}{shape[0]}"{text}"{shape[1]}:::{style}'
+
+
+def _edge(start: str, end: str, label: str) -> str:
+    return f"    {start} -->|{_quoted(label)}| {end}"
+
+
+def _connections(facts: Facts) -> list[str]:
+    parts = {one.id: one for one in facts.components}
+    lines = []
+    for part in parts.values():
+        for below in part.references("depends on"):
+            if below in parts:
+                kept = parts[below].text == "Data store"
+                label = "reads and writes data" if kept else "sends requests"
+                lines.append(_edge(node_id(part.id), node_id(below), label))
+    for system in facts.integrations:
+        lines += [
+            _edge(node_id(part_id), node_id(system.id), _talk(system))
+            for part_id in system.references("components")
+            if part_id in parts
+        ]
+    return lines
+
+
+def _talk(item: Item) -> str:
+    protocol = item.get("protocol")
+    purpose = f"for {item.get('purpose')}" if item.get("purpose") else "exchanges data"
+    return f"{purpose} ({protocol})" if protocol else purpose
+
+
+def _quoted(text: str) -> str:
+    return f'"{_label(text)}"'
+
+
+def _label(text: str) -> str:
+    """The text as a label: shortened, and nothing in it means anything to Mermaid."""
+    shown = one_line(plain(text))
+    if len(shown) > _LONGEST_LABEL:
+        shown = shown[: _LONGEST_LABEL - 1].rstrip() + "…"
+    escapes = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "|": "#124;", "\\": "#92;"}  # fmt: skip
+    return "".join(escapes.get(one, one) for one in shown)

@@ -1,0 +1,1 @@
+"""What a document must hold, structure by structure."""

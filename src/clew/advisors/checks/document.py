@@ -1,0 +1,60 @@
+"""All checks: the same document gives the same findings, each with a rule, a place and a fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from clew.advisors.checks.adr import check_directory, check_record
+from clew.advisors.checks.architecture import check_architecture
+from clew.advisors.checks.structure import check_raw, check_structure
+from clew.advisors.checks.vision import check_vision
+from clew.advisors.documents.document import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from clew.advisors.documents.model import Document, Finding, Kind, Question
+
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def check(
+    document: Document, *, context: Sequence[Document] = (), path: Path | None = None
+) -> list[Finding]:
+    """What is to be said about a document; errors first. With its path, links to files count."""
+    found = [*check_structure(document, context, path)]
+    if document.kind == "vision":
+        found += check_vision(document)
+    elif document.kind == "architecture":
+        found += check_architecture(document, context)
+    else:
+        found += check_record(document, context)
+    return in_order(found)
+
+
+def check_text(
+    text: str, kind: Kind, *, context: Sequence[Document] = (), path: Path | None = None
+) -> list[Finding]:
+    """The same for a text, with what can be seen only before it is read."""
+    return in_order([*check_raw(text, kind), *check(parse(text, kind), context=context, path=path)])
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by severity, otherwise as they were found."""
+    return sorted(findings, key=lambda one: _ORDER[one.severity])
+
+
+def ready(findings: Iterable[Finding], questions: Iterable[Question] = ()) -> bool:
+    """Whether work can start: no error, and no question that must be answered first."""
+    no_error = all(one.severity != "error" for one in findings)
+    return no_error and not any(one.blocking for one in questions)
+
+
+__all__ = [
+    "check",
+    "check_directory",
+    "check_text",
+    "in_order",
+    "ready",
+]

@@ -1,0 +1,99 @@
+"""The traceability matrix: objective, feature, components and decisions, specs. Always derived."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clew.advisors.documents.markdown import REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clew.advisors.documents.model import Document
+
+_DECISION = re.compile(r"\bADR-\d+\b")
+
+
+class SpecLink(NamedTuple):
+    """A spec as the matrix sees it: its id, its title, and the ids that it names."""
+
+    id: str
+    title: str
+    references: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the matrix; what is missing is empty."""
+
+    objective: str
+    feature: str
+    text: str
+    components: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    specs: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The row by name."""
+        return {
+            "objective": self.objective or None,
+            "feature": self.feature or None,
+            "text": self.text,
+            "components": list(self.components),
+            "decisions": list(self.decisions),
+            "specs": list(self.specs),
+        }
+
+
+def spec_link(spec_id: str, title: str, *texts: str) -> SpecLink:
+    """A spec's link; the texts are its origin, labels or body, wherever ids may stand."""
+    return SpecLink(spec_id, title, frozenset(REFERENCE.findall(" ".join(texts))))
+
+
+def matrix(documents: Sequence[Document], specs: Iterable[SpecLink] = ()) -> list[Row]:
+    """The rows: each objective with its features, then features and objectives without a link."""
+    links = list(specs)
+    objectives = {item.id: item.text for item in _all(documents, "BO")}
+    features = {item.id: item for item in _all(documents, "FE")}
+    rows: list[Row] = []
+    for objective, text in objectives.items():
+        served = [one for one in features.values() if objective in one.references("objective")]
+        rows += [_row(documents, links, objective, one.id, one.text) for one in served]
+        if not served:
+            rows.append(Row(objective, "", text))
+    rows += [
+        _row(documents, links, "", one.id, one.text)
+        for one in features.values()
+        if not set(one.references("objective")) & objectives.keys()
+    ]
+    named = {spec for row in rows for spec in row.specs}
+    rows += [Row("", "", one.title, specs=(one.id,)) for one in links if one.id not in named]
+    return rows
+
+
+def _all(documents: Sequence[Document], prefix: str) -> list[Any]:
+    found = {item.id: item for document in documents for item in reversed(document.items(prefix))}
+    return sorted(found.values(), key=lambda item: item.number)
+
+
+def _row(
+    documents: Sequence[Document], specs: list[SpecLink], objective: str, feature: str, text: str
+) -> Row:
+    parts = [one for one in _all(documents, "CP") if feature in one.references("features")]
+    names = {name.strip() for one in parts for name in one.get("technology").split(",")}
+    decisions = {
+        found
+        for one in _all(documents, "TE")
+        if one.text in names
+        for found in _DECISION.findall(one.get("decision"))
+    }
+    return Row(
+        objective,
+        feature,
+        text,
+        tuple(one.id for one in parts),
+        tuple(sorted(decisions)),
+        tuple(one.id for one in specs if feature in one.references),
+    )

@@ -1,0 +1,1 @@
+"""Conversations: the store, a turn, the draft, and what is known."""

@@ -1,0 +1,110 @@
+"""How a document stands before a turn: in its file, with a human's edits, or in the conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from clew.advisors.conversation.sections import edited_sections
+from clew.advisors.documents import files as saving
+from clew.advisors.documents.document import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clew.advisors.conversation.store import Conversation, ConversationStore, StoredDocument
+    from clew.advisors.documents.model import Document, Facts, Kind
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A document as it is now, and as Clew last wrote it.
+
+    `draft` is what the builder had made of it then, `edited` are the sections that somebody changed
+    since, and `mine` is the document as this conversation last saw it. Where another conversation
+    wrote it, `theirs` are the facts that it knew, or None if nobody remembers them.
+    """
+
+    now: Document | None = None
+    written: Document | None = None
+    draft: Document | None = None
+    authors: dict[str, str] = field(default_factory=dict)
+    edited: tuple[str, ...] = ()
+    path: Path | None = None
+    on_disk: str | None = None
+    mine: Document | None = None
+    by_others: bool = False
+    theirs: Facts | None = None
+    note: str = ""
+
+
+def standing_of(
+    store: ConversationStore, conversation: Conversation, kind: Kind, project: Path | None
+) -> Standing:
+    """How the vision or the architecture stands; the file counts before the conversation."""
+    stored = conversation.documents.get(kind)
+    remembered = _remembered(stored, kind)
+    if project is None:
+        return remembered
+    path = saving.place_of(project, kind)
+    text = saving.read_text(path)
+    if text is not None and not _is_ours(store, project, path, text, kind):
+        taken = saving.shown(project, path)
+        path = saving.beside(path)
+        text = saving.read_text(path)
+        note = f"{taken} was not written by Clew and stays as it is"
+        remembered = replace(remembered, note=note)
+    if text is None:
+        return replace(remembered, path=path)
+    if stored is not None and stored.text == text:
+        return replace(remembered, path=path, on_disk=text)
+    return _read_back(store, conversation, project, remembered, (path, text, kind))
+
+
+def _remembered(stored: StoredDocument | None, kind: Kind) -> Standing:
+    if stored is None:
+        return Standing()
+    written = parse(stored.text, kind)
+    return Standing(written, written, parse(stored.draft, kind), stored.authors, mine=written)
+
+
+def _is_ours(store: ConversationStore, project: Path, path: Path, text: str, kind: Kind) -> bool:
+    if "conversation" in parse(text, kind).metadata:
+        return True
+    return store.written_to(str(project), saving.shown(project, path)) is not None
+
+
+def _read_back(
+    store: ConversationStore,
+    conversation: Conversation,
+    project: Path,
+    remembered: Standing,
+    file: tuple[Path, str, Kind],
+) -> Standing:
+    """A file that is not as this conversation left it: edited, or written by another one."""
+    path, text, kind = file
+    now = parse(text, kind)
+    owner = now.metadata.get("conversation", "") or conversation.id
+    version = now.metadata.get("version", "")
+    known = store.version_of_document(owner, kind, int(version) if version.isdigit() else 0)
+    if known is None and owner == conversation.id:
+        known = conversation.documents.get(kind)
+    found = replace(remembered, now=now, path=path, on_disk=text)
+    if owner != conversation.id:
+        other = store.load(owner)
+        if known is None or other.is_new or other.project != str(project):
+            known, theirs = None, None
+        else:
+            theirs = other.facts
+        found = replace(found, by_others=True, theirs=theirs)
+    if known is None:
+        edited = tuple(edited_sections(now, found.mine))
+        return replace(found, written=None, draft=None, authors={}, edited=edited)
+    written = parse(known.text, kind)
+    return replace(
+        found,
+        written=written,
+        draft=parse(known.draft, kind),
+        authors=known.authors,
+        edited=tuple(edited_sections(now, written)),
+    )

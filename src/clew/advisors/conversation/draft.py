@@ -1,0 +1,130 @@
+"""Where a turn is worked out: facts to a draft, the draft merged, sections of others taken in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from clew.advisors.builder import builder
+from clew.advisors.conversation.known_facts import bearer_of
+from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
+from clew.advisors.documents import files as saving
+from clew.advisors.documents import merge
+from clew.advisors.documents.adr import AdrFile, file_name, plain_title, read_directory
+from clew.advisors.documents.document import parse
+from clew.advisors.extract import questions
+from clew.kit.times import today
+
+if TYPE_CHECKING:
+    from clew.advisors.conversation.document_state import Standing
+    from clew.advisors.conversation.store import Conversation
+    from clew.advisors.documents.model import Document, Facts, Kind
+
+RECORDS = "adr/"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A turn that is worked out and not yet written.
+
+    `authors` tells for each section's key who wrote it, where that was not the builder.
+    """
+
+    facts: Facts
+    title: str
+    standing: Standing
+    draft: Document
+    document: Document
+    authors: dict[str, str]
+    context: tuple[Document, ...]
+    records: tuple[tuple[str, Document], ...]  # new ones, by the names of their files
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def of_people(self) -> list[str]:
+        """The sections that a model must leave alone."""
+        return [key for key, author in self.authors.items() if author in {HUMAN, CALLER}]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Builds one document again and again while its facts change."""
+
+    kind: Kind
+    title: str
+    vision: Document | None
+    records: tuple[AdrFile, ...]
+    records_place: str
+
+    def begun(self, facts: Facts, standing: Standing) -> Made:
+        """The first state of a turn: what the facts say, upon what stands already."""
+        draft, facts, records = self._built(facts)
+        document = merge.refine(standing.now, standing.draft, draft) if standing.now else draft
+        authors = {**standing.authors, **dict.fromkeys(standing.edited, HUMAN)}
+        others = (self.vision,) if self.vision is not None and self.kind != "vision" else ()
+        context = (*others, *(one.document for one in self.records))
+        return Made(facts, self.title, standing, draft, document, authors, context, records)
+
+    def with_sections(self, made: Made, sections: dict[str, str], author: str) -> Made:
+        """The turn with sections of somebody else, and with what follows from them."""
+        if not sections:
+            return made
+        done = apply_sections(
+            made.document,
+            sections,
+            author,
+            protected=made.standing.edited if author == CALLER else made.of_people,
+            may_remove=author == CALLER,
+            context=made.context,
+        )
+        refused = tuple(f"{author}: {one}" for one in done.refused)
+        made = replace(made, skipped=(*made.skipped, *refused))
+        if not done.taken:
+            return made
+        built = self._built(absorbed(made.facts, done.document, made.document, author))
+        document = merge.refine(done.document, made.draft, built.draft)
+        authors = {**made.authors, **dict.fromkeys(done.taken, author)}
+        return replace(made, **built._asdict(), document=document, authors=authors)
+
+    def _built(self, facts: Facts) -> _Built:
+        """What the facts give, and the facts with the numbers of their questions."""
+        facts = questions.numbered(facts, self.kind)
+        if self.kind == "vision":
+            return _Built(builder.build_vision(facts, title=self.title), facts, ())
+        vision = bearer_of(facts, self.vision.title) if self.vision else None
+        draft, made = builder.build_architecture(
+            facts,
+            title=self.title,
+            vision=vision,
+            metadata={"updated": today()},
+            adrs=self.records,
+            adr_directory=self.records_place,
+        )
+        records = tuple(self._named(one) for one in made)
+        return _Built(replace(draft, metadata={}), facts, records)
+
+    def _named(self, record: Document) -> tuple[str, Document]:
+        """A new record under its file's name, without the number that it was handed over with."""
+        plain = record.with_metadata(number="")
+        number = int(record.metadata["number"])
+        return file_name(number, plain_title(plain), self.records), plain
+
+
+class _Built(NamedTuple):
+    draft: Document
+    facts: Facts
+    records: tuple[tuple[str, Document], ...]
+
+
+def existing_records(before: Conversation, project: Path | None) -> tuple[AdrFile, ...]:
+    """The decision records that there are: the project's, or the conversation's own."""
+    if project is not None:
+        return read_directory(saving.records_directory(project)).files
+    found = []
+    for name, stored in sorted(before.documents.items()):
+        if name.startswith(RECORDS):
+            path = Path(name.removeprefix(RECORDS))
+            number = int(path.name.partition("-")[0])
+            found.append(AdrFile(path, number, parse(stored.text, "adr"), "madr"))
+    return tuple(found)

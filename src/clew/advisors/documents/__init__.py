@@ -1,0 +1,1 @@
+"""A document: model, blocks, headings, templates, files, decision records."""

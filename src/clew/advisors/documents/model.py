@@ -1,0 +1,438 @@
+"""The types of the advisors: documents, what is known, what is asked, what was found.
+
+Documents are canonical by construction: whatever text a section or an item is made of, it is
+brought into the form that survives being written and read. No type here touches a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from clew.advisors.documents.headings import (
+    PREAMBLE,
+    heading_text,
+    metadata_value,
+    settled,
+    valid_name,
+)
+from clew.advisors.documents.markdown import (
+    ID,
+    PREFIXES,
+    REFERENCE,
+    attribute_name,
+    one_line,
+    prose,
+    split_body,
+    take_trailing,
+)
+from clew.advisors.documents.templates import TEMPLATES, Kind, Layout, Template, template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Severity = Literal["error", "warning", "info"]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+NOT_KNOWN: Final = "Not known yet"
+
+__all__ = [
+    "KINDS",
+    "NOT_KNOWN",
+    "PREAMBLE",
+    "PREFIXES",
+    "TEMPLATES",
+    "Brief",
+    "BriefSection",
+    "Document",
+    "Facts",
+    "Finding",
+    "Item",
+    "Kind",
+    "Layout",
+    "Question",
+    "Section",
+    "Severity",
+    "Template",
+    "same_text",
+    "template_of",
+    "with_references",
+]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One statement with an id and attributes; texts are one line of inline Markdown."""
+
+    id: str
+    text: str
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        text, trailing = take_trailing(one_line(self.text))
+        while trailing and (shorter := take_trailing(text))[1]:
+            text, trailing = shorter[0], {**shorter[1], **trailing}
+        given = {attribute_name(key): one_line(value) for key, value in self.attributes.items()}
+        merged = {key: value for key, value in {**trailing, **given}.items() if key and value}
+        object.__setattr__(self, "id", self.id if ID.fullmatch(self.id) else "")
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "attributes", merged)
+
+    @property
+    def prefix(self) -> str:
+        """The letters of the id."""
+        return self.id.partition("-")[0]
+
+    @property
+    def number(self) -> int:
+        """The number of the id; 0 without one."""
+        return int(self.id.rpartition("-")[2] or 0)
+
+    @property
+    def source(self) -> str:
+        """Where the statement comes from: `text:3`, `answer:Q-2`, `file:README.md`."""
+        return self.attributes.get("source", "")
+
+    def get(self, name: str) -> str:
+        """An attribute, or nothing."""
+        return self.attributes.get(name, "")
+
+    def references(self, name: str) -> tuple[str, ...]:
+        """The ids that an attribute names."""
+        return tuple(REFERENCE.findall(self.get(name)))
+
+    def but(self, **attributes: str) -> Item:
+        """The item with other attributes; `_` stands for a blank, an empty value takes one away."""
+        changed = {key.replace("_", " "): value for key, value in attributes.items()}
+        return replace(self, attributes={**self.attributes, **changed})
+
+    def as_json(self) -> dict[str, Any]:
+        """The item as JSON has it."""
+        return {"id": self.id, "text": self.text, "attributes": dict(self.attributes)}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Item:
+        """The item that `as_json` described."""
+        return Item(str(value["id"]), str(value["text"]), dict(value.get("attributes", {})))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a document: prose, items, and the prose that follows them."""
+
+    key: str
+    heading: str
+    level: int = 2
+    text: str = ""
+    items: tuple[Item, ...] = ()
+    after: str = ""
+
+    def __post_init__(self) -> None:
+        written = [_card(item) for item in self.items]
+        parts = [prose(self.text), "\n".join(written), prose(self.after)]
+        text, raw, after = split_body("\n\n".join(part for part in parts if part))
+        items = tuple(Item(*one) for one in raw)
+        object.__setattr__(self, "heading", heading_text(self.heading))
+        object.__setattr__(self, "level", min(max(self.level, 0), 3))
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "after", after)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands in it."""
+        return not (self.text or self.items or self.after)
+
+    def item(self, item_id: str) -> Item | None:
+        """One of its items."""
+        return next((item for item in self.items if item.id == item_id), None)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document: title, sections in order, and metadata."""
+
+    kind: Kind
+    title: str
+    sections: tuple[Section, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", heading_text(self.title))
+        object.__setattr__(self, "metadata", _metadata(self.metadata))
+        object.__setattr__(self, "sections", settled(self.kind, self.title, self.sections))
+
+    def section(self, key: str) -> Section | None:
+        """The section of that key."""
+        return next((section for section in self.sections if section.key == key), None)
+
+    def items(self, prefix: str = "") -> tuple[Item, ...]:
+        """All its items, or those whose id has the prefix."""
+        found = (item for section in self.sections for item in section.items)
+        return tuple(item for item in found if not prefix or item.prefix == prefix)
+
+    def item(self, item_id: str) -> Item | None:
+        """One item, wherever it stands."""
+        return next((item for item in self.items() if item.id == item_id), None)
+
+    def with_section(self, section: Section) -> Document:
+        """The document with the section of that key replaced, or added at its end."""
+        if self.section(section.key) is None:
+            return replace(self, sections=(*self.sections, section))
+        sections = [section if old.key == section.key else old for old in self.sections]
+        return replace(self, sections=tuple(sections))
+
+    def with_metadata(self, **metadata: str) -> Document:
+        """The document with these metadata; an empty value takes one away."""
+        return replace(self, metadata={**self.metadata, **metadata})
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that nobody has said yet, with a recommended answer."""
+
+    id: str
+    text: str
+    why: str = ""
+    options: tuple[str, ...] = ()
+    default: str = ""
+    section: str = ""
+    blocking: bool = False
+    topic: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The question as a tool's result has it."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "why": self.why,
+            "options": list(self.options),
+            "default": self.default,
+            "section": self.section,
+            "blocking": self.blocking,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: which rule, how bad, where, what, and what to do."""
+
+    rule: str
+    severity: Severity
+    location: str
+    message: str
+    fix: str
+
+    def as_json(self) -> dict[str, str]:
+        """The finding as JSON has it."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "location": self.location,
+            "message": self.message,
+            "fix": self.fix,
+        }
+
+
+@dataclass(frozen=True)
+class BriefSection:
+    """What a writer should know about one section: its draft, the gaps, the rules."""
+
+    key: str
+    heading: str
+    known: str
+    gaps: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a writer needs to write a document: sections, facts, questions."""
+
+    kind: Kind
+    sections: tuple[BriefSection, ...]
+    facts: Facts
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known, each statement with an id and its source. Ids are never given twice."""
+
+    title: str = ""
+    items: tuple[Item, ...] = ()
+
+    @cached_property
+    def _by_prefix(self) -> dict[str, tuple[Item, ...]]:
+        groups: dict[str, list[Item]] = {}
+        for item in self.items:
+            groups.setdefault(item.prefix, []).append(item)
+        return {prefix: tuple(items) for prefix, items in groups.items()}
+
+    def of(self, prefix: str) -> tuple[Item, ...]:
+        """The facts whose ids have the prefix."""
+        return self._by_prefix.get(prefix, ())
+
+    def get(self, item_id: str) -> Item | None:
+        """One fact."""
+        return next((item for item in self.items if item.id == item_id), None)
+
+    def next_id(self, prefix: str) -> str:
+        """The id that a new fact of this kind gets."""
+        return f"{prefix}-{max((item.number for item in self.of(prefix)), default=0) + 1}"
+
+    def adding(self, prefix: str, text: str, **attributes: str) -> Facts:
+        """These facts and one more, unless it is known already."""
+        named = {key.replace("_", " "): value for key, value in attributes.items()}
+        return self.merged(Facts(items=(Item(f"{prefix}-1", text, named),)))
+
+    def replacing(self, item: Item) -> Facts:
+        """These facts with the one of that id replaced."""
+        items = tuple(item if old.id == item.id else old for old in self.items)
+        return replace(self, items=items)
+
+    def replacing_all(self, items: Iterable[Item]) -> Facts:
+        """These facts with those of the same ids replaced."""
+        new = {item.id: item for item in items}
+        return (
+            replace(self, items=tuple(new.get(old.id, old) for old in self.items)) if new else self
+        )
+
+    def without(self, item_ids: Iterable[str]) -> Facts:
+        """These facts without some."""
+        gone = set(item_ids)
+        return replace(self, items=tuple(item for item in self.items if item.id not in gone))
+
+    def merged(self, other: Facts) -> Facts:
+        """Both; what both say is kept once under the id it has here, new facts get free ids."""
+        known = {(item.prefix, same_text(item.text)): item for item in self.items}
+        numbers = {prefix: self._highest(prefix) for prefix in PREFIXES}
+        renamed: dict[str, str] = {}
+        added: list[Item] = []
+        for item in other.items:
+            twin = known.get((item.prefix, same_text(item.text)))
+            if twin is None:
+                numbers[item.prefix] += 1
+                twin = replace(item, id=f"{item.prefix}-{numbers[item.prefix]}")
+                added.append(twin)
+                known[(item.prefix, same_text(item.text))] = twin
+            renamed[item.id] = twin.id
+        fuller = _filled(self.items, other.items, renamed)
+        items = (*fuller, *(_renamed(item, renamed) for item in added))
+        return Facts(self.title or other.title, items)
+
+    def _highest(self, prefix: str) -> int:
+        return max((item.number for item in self.of(prefix)), default=0)
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts as JSON has them."""
+        return {"title": self.title, "items": [item.as_json() for item in self.items]}
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Facts:
+        """The facts that `as_json` described."""
+        items = tuple(Item.from_json(item) for item in value.get("items", []))
+        return Facts(str(value.get("title", "")), items)
+
+    @property
+    def objectives(self) -> tuple[Item, ...]:
+        """What the project is to reach."""
+        return self.of("BO")
+
+    @property
+    def metrics(self) -> tuple[Item, ...]:
+        """How it is measured."""
+        return self.of("SM")
+
+    @property
+    def features(self) -> tuple[Item, ...]:
+        """What the product does."""
+        return self.of("FE")
+
+    @property
+    def exclusions(self) -> tuple[Item, ...]:
+        """What it does not."""
+        return self.of("EX")
+
+    @property
+    def stakeholders(self) -> tuple[Item, ...]:
+        """Who uses it or has a say."""
+        return self.of("ST")
+
+    @property
+    def constraints(self) -> tuple[Item, ...]:
+        """What must be so."""
+        return self.of("CO")
+
+    @property
+    def assumptions(self) -> tuple[Item, ...]:
+        """What is taken as true."""
+        return self.of("AS")
+
+    @property
+    def risks(self) -> tuple[Item, ...]:
+        """What may go wrong."""
+        return self.of("RI")
+
+    @property
+    def technologies(self) -> tuple[Item, ...]:
+        """What it is built with."""
+        return self.of("TE")
+
+    @property
+    def integrations(self) -> tuple[Item, ...]:
+        """Which other systems it talks to."""
+        return self.of("IN")
+
+    @property
+    def quality_goals(self) -> tuple[Item, ...]:
+        """How well it must do its work."""
+        return self.of("QG")
+
+    @property
+    def components(self) -> tuple[Item, ...]:
+        """The parts it consists of."""
+        return self.of("CP")
+
+
+def same_text(text: str) -> str:
+    """The text as it is compared: case, punctuation and blanks do not count."""
+    kept = "".join(c if c.isalnum() or c in "%+#" else " " for c in text.casefold())
+    return " ".join(kept.split()) or text.strip()
+
+
+def with_references(text: str, rename: Callable[[str], str]) -> str:
+    """The text with every id in it put through a function."""
+    return REFERENCE.sub(lambda found: rename(found[0]), text)
+
+
+def _renamed(item: Item, names: Mapping[str, str]) -> Item:
+    changed = {
+        key: with_references(value, lambda one: names.get(one, one)) if key != "source" else value
+        for key, value in item.attributes.items()
+    }
+    return replace(item, attributes=changed)
+
+
+def _filled(
+    items: tuple[Item, ...], others: tuple[Item, ...], names: Mapping[str, str]
+) -> tuple[Item, ...]:
+    """The items, with attributes that only the others have."""
+    more = {names[other.id]: _renamed(other, names).attributes for other in others}
+    return tuple(
+        replace(item, attributes={**more.get(item.id, {}), **item.attributes}) for item in items
+    )
+
+
+def _card(item: Item) -> str:
+    """The item in the form that every reader of items understands."""
+    label = f"**{item.id}** " if item.id else ""
+    lines = [f"- {label}{item.text}".rstrip()]
+    lines += [f"  - {key.capitalize()}: {value}" for key, value in item.attributes.items()]
+    return "\n".join(lines)
+
+
+def _metadata(given: Mapping[str, str]) -> dict[str, str]:
+    named = {key: metadata_value(value) for key, value in given.items() if valid_name(key)}
+    return {key: value for key, value in named.items() if value}

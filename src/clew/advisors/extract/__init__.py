@@ -1,0 +1,1 @@
+"""From free text and a repository to statements, gaps, conflicts and questions."""

@@ -1,0 +1,214 @@
+"""Facts out of a repository: manifests, README and layout. Only read, never run, never obeyed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from clew.advisors.documents.model import Facts
+from clew.advisors.extract.facts import from_statements, heading_kind
+from clew.advisors.extract.lexicon import technologies_in
+from clew.advisors.extract.statements import inline, statements
+from clew.kit.jsontext import JsonError, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LARGEST_FILE: Final = 400_000
+MOST_PARTS: Final = 12
+_PART_DIRECTORIES: Final = ("services", "apps", "packages", "cmd", "crates")
+_READMES: Final = ("README.md", "README.rst", "README.txt", "README", "readme.md")
+_INTRODUCTION = 2
+_MOST_OF_README = 300
+_PACKAGES: Final = {
+    "django": "Django", "flask": "Flask", "fastapi": "FastAPI", "starlette": "Starlette", "celery": "Celery",
+    "psycopg": "PostgreSQL", "psycopg2": "PostgreSQL", "psycopg2-binary": "PostgreSQL", "asyncpg": "PostgreSQL",
+    "pg": "PostgreSQL", "mysqlclient": "MySQL", "mysql2": "MySQL", "pymongo": "MongoDB", "mongoose": "MongoDB",
+    "redis": "Redis", "ioredis": "Redis", "express": "Express", "@nestjs/core": "NestJS", "react": "React",
+    "vue": "Vue", "svelte": "Svelte", "@angular/core": "Angular", "next": "Next.js", "electron": "Electron",
+    "react-native": "React Native", "torch": "PyTorch", "tensorflow": "TensorFlow", "graphql": "GraphQL",
+    "grpcio": "gRPC", "tonic": "gRPC", "kafka-python": "Kafka", "rusqlite": "SQLite", "better-sqlite3": "SQLite",
+    "elasticsearch": "Elasticsearch", "typescript": "TypeScript", "rails": "Rails",
+}  # fmt: skip
+
+
+def from_repository(path: Path) -> Facts:
+    """What a project's own files say about it; a directory without any says nothing."""
+    facts = Facts()
+    for reader in (_python, _node, _rust, _go):
+        facts = facts.merged(reader(path))
+    for name in ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml"):
+        images = re.findall(r"^\s*image:\s*['\"]?([\w./-]+)", _text(path, name), re.MULTILINE)
+        facts = facts.merged(_technologies(f"file:{name}", " ".join(images)))
+    if _is_inside(path, path / ".github" / "workflows"):
+        facts = _with_technology(facts, "GitHub Actions", "file:.github/workflows")
+    return facts.merged(_readme(path)).merged(_parts(path))
+
+
+def _text(root: Path, name: str) -> str:
+    """A file's text; nothing when it is missing, too large, or outside the repository."""
+    file = root / name
+    try:
+        if not _is_inside(root, file) or not file.is_file() or file.stat().st_size > LARGEST_FILE:
+            return ""
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _is_inside(root: Path, path: Path) -> bool:
+    try:
+        return path.exists() and path.resolve().is_relative_to(root.resolve())
+    except OSError:
+        return False
+
+
+def _toml(root: Path, name: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(_text(root, name))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _json(root: Path, name: str) -> dict[str, Any]:
+    text = _text(root, name)
+    try:
+        value = loads(text) if text else {}
+    except JsonError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _table(value: object, *keys: str) -> dict[str, Any]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _project(name: object, about: object, source: str, language: str) -> Facts:
+    facts = Facts(inline(name) if isinstance(name, str) else "")
+    if isinstance(about, str) and about.strip():
+        said = from_statements(statements(about)[:_INTRODUCTION], source)
+        facts = facts.merged(
+            replace(said, items=tuple(one.but(source=source) for one in said.items))
+        )
+    return _with_technology(facts, language, source)
+
+
+def _with_technology(facts: Facts, name: str, source: str) -> Facts:
+    for one in technologies_in(name):
+        facts = facts.adding(
+            "TE", one.name, used_for=one.used_for, reason=f"in use: {source}", source=source
+        )
+    return facts
+
+
+def _technologies(source: str, names: str) -> Facts:
+    facts = Facts()
+    for name in names.split():
+        plain = re.split(r"[<>=!~;\[ ]", name.lower(), maxsplit=1)[0]
+        base = plain.rpartition("/")[2] if not plain.startswith("@") else plain
+        facts = _with_technology(facts, _PACKAGES.get(base, base), source)
+    return facts
+
+
+def _python(root: Path) -> Facts:
+    manifest = _toml(root, "pyproject.toml")
+    project = _table(manifest, "project") or _table(manifest, "tool", "poetry")
+    if not project:
+        required = _text(root, "requirements.txt")
+        if not required:
+            return Facts()
+        facts = _with_technology(Facts(), "Python", "file:requirements.txt")
+        return facts.merged(_technologies("file:requirements.txt", required))
+    source = "file:pyproject.toml"
+    listed = project.get("dependencies")
+    names = listed if isinstance(listed, list) else list(_table(project, "dependencies"))
+    facts = _project(project.get("name"), project.get("description"), source, "Python")
+    return facts.merged(_technologies(source, " ".join(map(str, names))))
+
+
+def _node(root: Path) -> Facts:
+    manifest = _json(root, "package.json")
+    if not manifest:
+        return Facts()
+    source = "file:package.json"
+    names = [*_table(manifest, "dependencies"), *_table(manifest, "devDependencies")]
+    language = "TypeScript" if "typescript" in names else "JavaScript"
+    facts = _project(manifest.get("name"), manifest.get("description"), source, language)
+    return facts.merged(_technologies(source, " ".join(names)))
+
+
+def _rust(root: Path) -> Facts:
+    manifest = _toml(root, "Cargo.toml")
+    if not manifest:
+        return Facts()
+    package = _table(manifest, "package")
+    source = "file:Cargo.toml"
+    facts = _project(package.get("name"), package.get("description"), source, "Rust")
+    return facts.merged(_technologies(source, " ".join(_table(manifest, "dependencies"))))
+
+
+def _go(root: Path) -> Facts:
+    text = _text(root, "go.mod")
+    if not text:
+        return Facts()
+    module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
+    name = module[1].rpartition("/")[2] if module else ""
+    facts = _project(name, "", "file:go.mod", "Golang")
+    required = re.findall(r"^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v", text, re.MULTILINE)
+    return facts.merged(_technologies("file:go.mod", " ".join(required)))
+
+
+def _readme(root: Path) -> Facts:
+    """The introduction of a README, and what stands under headings that say what it is."""
+    name = next((one for one in _READMES if _text(root, one)), "")
+    if not name:
+        return Facts()
+    text = _text(root, name)
+    title = re.search(r"^#\s+(.+?)\s*#*$", text, re.MULTILINE)
+    found = [
+        one for one in statements(text, _MOST_OF_README) if not one.text.startswith(("<", "[!["))
+    ]
+    first = found[0].heading if found else ""
+    kept = [
+        one
+        for number, one in enumerate(found)
+        if (one.heading == first and number < _INTRODUCTION and not one.listed)
+        or (heading_kind(one.heading) in {"BO", "FE", "EX", "CO", "ST", "RI", "AS"} and one.listed)
+    ]
+    facts = from_statements(kept, f"file:{name}")
+    # A README praises and explains; what it names in passing is no requirement.
+    kinds = {"BG", "FE", "BO", "EX", "CO", "ST", "RI", "AS", "SA", "IN"}
+    items = tuple(one for one in facts.items if one.prefix in kinds)
+    return replace(facts, title=inline(title[1]) if title else "", items=items)
+
+
+def _parts(root: Path) -> Facts:
+    """Directories whose children run or are released on their own."""
+    facts = Facts()
+    for place, name in list(_part_names(root))[:MOST_PARTS]:
+        manifest = _json(root, f"{place}/{name}/package.json")
+        cargo = _table(_toml(root, f"{place}/{name}/Cargo.toml"), "package")
+        about = manifest.get("description") or cargo.get("description") or ""
+        facts = facts.adding(
+            "CP",
+            inline(name),
+            responsibility=inline(about) if isinstance(about, str) else "",
+            source=f"file:{place}/{name}",
+        )
+    return facts
+
+
+def _part_names(root: Path) -> Iterator[tuple[str, str]]:
+    for place in _PART_DIRECTORIES:
+        directory = root / place
+        if not _is_inside(root, directory) or not directory.is_dir():
+            continue
+        for entry in sorted(directory.iterdir()):
+            if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "_")):
+                yield place, entry.name

@@ -1,0 +1,1 @@
+"""`climpt` and `clew command`."""

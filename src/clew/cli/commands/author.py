@@ -1,0 +1,288 @@
+"""Making and keeping commands: new, edit, lint, test, export, import."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.commands.use import settings_of, shared_options
+from clew.cli.core.app import command
+from clew.kit.errors import ClewError, Unavailable, UsageError
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.commands.files.layers import Layer
+    from clew.commands.model import Command
+    from clew.commands.registry.drift import Finding
+
+_KINDS = ("registry", "claude", "skill", "cursor", "fabric")
+
+
+def _layer(project: str | None, *, user: bool) -> Layer:
+    from clew.commands.files.layers import USER, find_layers
+
+    layers = find_layers(settings_of(project))
+    wanted = [layer for layer in layers if layer.origin == USER] if user else [layers[0]]
+    if not wanted:
+        raise UsageError("This project is the home directory", "Leave --user out.")
+    return wanted[0]
+
+
+@command()
+@click.argument("c1")
+@click.argument("c2")
+@click.argument("c3")
+@click.option("--description", default="", help="One sentence: what it is for.")
+@click.option("--title", default="", help="A heading.")
+@click.option("--stdin", is_flag=True, help="It takes input.")
+@click.option("--file", "file_", is_flag=True, help="It takes a file.")
+@click.option("--destination", is_flag=True, help="It takes a destination.")
+@click.option("--uv", multiple=True, metavar="NAME=TEXT", help="A variable, and what it means.")
+@click.option("--user", is_flag=True, help="For all your projects, not for this one.")
+@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+def new(
+    c1: str,
+    c2: str,
+    c3: str,
+    uv: tuple[str, ...],
+    project: str | None,
+    *,
+    user: bool,
+    **said: object,
+) -> Outcome:
+    """Write a valid template for a new command."""
+    from clew.commands.authoring.new import checked_command, template_text
+    from clew.commands.authoring.write import template_path, write_template
+    from clew.commands.files.variables import Variable
+    from clew.commands.model import Command, Options
+
+    flags = (bool(said[name]) for name in ("file_", "stdin", "destination"))
+    pairs = [text.removeprefix("uv-").partition("=") for text in uv]
+    title = str(said["title"]) or f"{c2} {c3}".replace("-", " ").capitalize()
+    made = checked_command(
+        Command(
+            c1,
+            c2,
+            c3,
+            title=title,
+            description=str(said["description"]) or title,
+            options=Options(("default",), (), *flags),
+            variables=tuple(Variable(name, text) for name, _, text in pairs),
+        )
+    )
+    layer = _layer(project, user=user)
+    path = template_path(layer, made)
+    write_template(layer, path, template_text(made))
+    return Outcome(
+        {"path": path}, (f"wrote {path}", f"Next: climpt edit {made.label}, climpt {made.label}")
+    )
+
+
+@command()
+@click.argument("c1")
+@click.argument("c2")
+@click.argument("c3")
+@click.option("--edition", default="default", show_default=True, help="Which edition.")
+@click.option("--adaptation", default="", help="Which adaptation.")
+@shared_options
+def edit(
+    c1: str, c2: str, c3: str, edition: str, adaptation: str, agent: str, project: str | None
+) -> Outcome:
+    """Open a template in your editor ($VISUAL or $EDITOR), then check it.
+
+    A packaged command is copied into the project first; a variant that is new begins as a copy.
+    """
+    from clew.commands.authoring.edit import prepare
+
+    path = prepare((c1, c2, c3), edition, adaptation, agent, settings_of(project))
+    _open_editor(path)
+    findings = _findings(agent, project, (c1, c2, c3))
+    return _lint_outcome(findings, {"path": path})
+
+
+def _open_editor(path: str) -> None:
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    try:
+        code = subprocess.run([*words, path], check=False).returncode
+    except (OSError, IndexError) as error:
+        raise Unavailable(
+            f"The editor cannot be started: {' '.join(words)}", "Set EDITOR."
+        ) from error
+    if code:
+        raise ClewError(f"The editor ended with {code}", f"The template is {path}")
+
+
+@command()
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@click.option("--packaged", is_flag=True, help="Also look at the commands that come with Clew.")
+@shared_options
+def lint(address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool) -> Outcome:
+    """Find what is wrong or drifts. Ends with 1 when there are errors."""
+    return _lint_outcome(_findings(agent, project, address, packaged=packaged), {})
+
+
+def _findings(
+    agent: str, project: str | None, address: tuple[str, ...], *, packaged: bool = False
+) -> list[Finding]:
+    from clew.commands.authoring.lint import lint as find_faults
+
+    if len(address) > 3:
+        raise UsageError("An address has at most three words", "See: clew command lint --help")
+    return find_faults(agent, settings_of(project), address, packaged=packaged)
+
+
+def _lint_outcome(findings: list[Finding], data: dict[str, object]) -> Outcome:
+    errors = sum(finding.level == "error" for finding in findings)
+    lines = [f"{f.level}: {f.message}\n  {f.where}\n  {f.fix}".rstrip() for f in findings]
+    lines.append(
+        f"{errors} errors, {len(findings) - errors} warnings." if findings else "All well."
+    )
+    found = {**data, "errors": errors, "findings": [finding.record() for finding in findings]}
+    return Outcome(found, tuple(lines), exit_code=1 if errors else 0)
+
+
+@command(name="test")
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@click.option("--update", is_flag=True, help="Write what comes out as what is expected.")
+@shared_options
+def test_commands(
+    address: tuple[str, ...], agent: str, project: str | None, *, update: bool
+) -> Outcome:
+    """Render the examples beside templates and compare (t_NAME.json with t_NAME.md)."""
+    from clew.commands.authoring.golden import check_examples
+
+    checked = check_examples(agent, settings_of(project), address, update=update)
+    failed = [one for one in checked if one.reason]
+    lines = [f"FAILED {one.label} ({one.example})\n{one.reason}" for one in failed]
+    lines += [f"updated {one.label} ({one.example})" for one in checked if one.updated]
+    lines.append(f"{len(checked) - len(failed)} passed, {len(failed)} failed.")
+    data = [
+        {
+            "command": one.label,
+            "example": one.example,
+            "passed": not one.reason,
+            "reason": one.reason,
+        }
+        for one in checked
+    ]
+    return Outcome({"examples": data}, tuple(lines), exit_code=1 if failed else 0)
+
+
+@command()
+@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@click.option(
+    "--to",
+    "kind",
+    type=click.Choice(_KINDS),
+    default="registry",
+    show_default=True,
+    help="The form: registry.json, or another program's.",
+)
+@click.option("--out", metavar="PATH", help="Where to. Else: where that program looks.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@shared_options
+def export(
+    address: tuple[str, ...],
+    agent: str,
+    project: str | None,
+    *,
+    kind: str,
+    out: str | None,
+    force: bool,
+    dry_run: bool,
+) -> Outcome:
+    """Write commands as registry.json, or in the form of another program."""
+    from clew.commands.authoring import export as transfer
+    from clew.commands.files import paths
+    from clew.commands.files.layers import project_root
+    from clew.commands.registry.registry import shelf, unique, usable
+
+    settings = settings_of(project)
+    registry = shelf(agent, settings).registry(fresh=True)
+    # A registry file that cannot be read is no reason not to write it anew.
+    there = registry.commands if kind == "registry" else usable(registry)
+    commands = [one for one in unique(there) if one.address[: len(address)] == address]
+    if kind == "registry":
+        return _export_registry(commands, agent, settings, out, dry_run=dry_run)
+    target = out or paths.join(project_root(settings), transfer.PLACES[kind])
+    files, skipped = transfer.export(commands, kind, target, settings)
+    if not dry_run:
+        transfer.write_all(files, force=force)
+    verb = "would write" if dry_run else "wrote"
+    lines = [f"{verb} {file.path}" for file in files] + [f"skipped: {text}" for text in skipped]
+    return Outcome({"files": [f.path for f in files], "skipped": skipped}, tuple(lines))
+
+
+def _export_registry(
+    commands: list[Command], agent: str, settings: dict[str, str], out: str | None, *, dry_run: bool
+) -> Outcome:
+    from clew.commands.authoring.templates_only import as_templates_say
+    from clew.commands.files.layers import (
+        PROJECT,
+        find_layers,
+        registries,
+        registry_file,
+        registry_path,
+    )
+    from clew.commands.registry.registry_file import registry_document, write_registry
+    from clew.kit.jsontext import pretty
+
+    layers = find_layers(settings)
+    listed, _ = registries(layers)
+    path = out or registry_file(layers[0], registry_path(agent, listed))
+    chosen = commands if out else [one for one in commands if one.origin == PROJECT]
+    told = as_templates_say(chosen, agent, settings)
+    document = registry_document(told)
+    if dry_run or out == "-":
+        return Outcome(document, (pretty(document),))
+    write_registry(path, told)
+    return Outcome({"path": path, "commands": len(told)}, (f"wrote {path} ({len(told)} commands)",))
+
+
+@command(name="import")
+@click.argument("source")
+@click.option("--kind", type=click.Choice(_KINDS), help="What it is. Else: by its looks.")
+@click.option("--c1", metavar="DOMAIN", help="The domain to put it into.")
+@click.option("--user", is_flag=True, help="For all your projects, not for this one.")
+@click.option("--force", is_flag=True, help="Replace templates that exist.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+def import_commands(
+    source: str,
+    kind: str | None,
+    c1: str | None,
+    project: str | None,
+    *,
+    user: bool,
+    force: bool,
+    dry_run: bool,
+) -> Outcome:
+    """Take in Claude Code commands and skills, Cursor commands, Fabric patterns, a registry."""
+    from clew.commands.authoring.export import Exported, write_all
+    from clew.commands.authoring.imports import read_source
+    from clew.commands.authoring.write import template_path
+    from clew.commands.files.names import check_name
+
+    domain = check_name("domain", c1) if c1 else None
+    found = read_source(source, kind, domain)
+    layer = _layer(project, user=user)
+    files = [Exported(template_path(layer, one.command), one.text) for one in found]
+    if not dry_run:
+        write_all(files, force=force)
+    rows = tuple((one.command.label, one.source, "; ".join(one.notes)) for one in found)
+    data = [
+        {
+            "command": one.command.label,
+            "source": one.source,
+            "path": file.path,
+            "notes": list(one.notes),
+        }
+        for one, file in zip(found, files, strict=True)
+    ]
+    count = f"{'Would take' if dry_run else 'Took'} in {len(found)} commands."
+    return Outcome({"commands": data}, (Table(("command", "from", "note"), rows), count))

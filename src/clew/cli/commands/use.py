@@ -1,0 +1,254 @@
+"""Commands on the command line: `climpt …`, and the same under `clew command …`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import LazyGroup, OutcomeCommand, command
+from clew.cli.core.command_table import COMMAND_COMMANDS
+from clew.cli.core.streams import say
+from clew.kit.errors import NotFound
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.commands.render.arguments import Words
+    from clew.commands.render.execute import Rendered, Request
+
+command_group = LazyGroup(
+    name="command",
+    entries=COMMAND_COMMANDS,
+    help="Instructions addressed by domain, action and target.",
+    no_args_is_help=True,
+)
+
+
+def shared_options(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """The options of all these commands: which agent, which project."""
+    project = click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+    agent = click.option("--agent", default="climpt", show_default=True, help="Whose registry.")
+    return agent(project(function))
+
+
+def settings_of(project: str | None) -> dict[str, str]:
+    """What the rooms call settings."""
+    return {"project": project} if project else {}
+
+
+@command(name="list")
+@click.option("--c1", metavar="DOMAIN", help="Only this domain.")
+@click.option("--hidden", is_flag=True, help="Also those that a stronger layer hides.")
+@shared_options
+def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bool) -> Outcome:
+    """List commands: where each comes from, and what it is for."""
+    from clew.commands.registry.registry import shelf, unique, usable
+
+    registry = shelf(agent, settings_of(project)).registry()
+    shown = unique(usable(registry)) + (list(registry.hidden) if hidden else [])
+    chosen = [one for one in shown if c1 in (None, one.c1)]
+    rows = tuple((one.c1, one.c2, one.c3, one.origin, one.description) for one in chosen)
+    data = [
+        {
+            "c1": one.c1,
+            "c2": one.c2,
+            "c3": one.c3,
+            "description": one.description,
+            "origin": one.origin,
+            "source": one.source,
+        }
+        for one in chosen
+    ]
+    table = Table(("c1", "c2", "c3", "origin", "description"), rows)
+    return Outcome({"commands": data}, (table if rows else "No commands here.",))
+
+
+@command()
+@click.argument("query", nargs=-1)
+@click.option(
+    "--limit", type=click.IntRange(1, 100), default=3, show_default=True, help="How many."
+)
+@click.option("--c1", metavar="DOMAIN", help="Only this domain.")
+@click.option("--action", metavar="VERBS", help="Words for what to do; they aim at c2.")
+@click.option("--target", metavar="NOUNS", help="Words for what to do it to; they aim at c3.")
+@click.option(
+    "--algorithm",
+    type=click.Choice(("ranked", "cosine", "tfidf", "bm25")),
+    default="ranked",
+    show_default=True,
+    help="How to score.",
+)
+@click.option("--explain", is_flag=True, help="Say what matched.")
+@shared_options
+def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) -> Outcome:
+    """Search commands by what they are for. --agent '*' searches all agents."""
+    from clew.commands.search.search import search as search_commands
+
+    text = " ".join(query)
+    if not f"{text}{how['action'] or ''}{how['target'] or ''}".strip():
+        raise click.UsageError("Say what to search for")
+    found = search_commands(text, agent, settings_of(project), **how)
+    rows = tuple(
+        (f"{hit['score']:.2f}", f"{hit['c1']} {hit['c2']} {hit['c3']}", hit["description"])
+        for hit in found
+    )
+    parts: list[str | Table] = [Table(("score", "command", "description"), rows)]
+    for hit in found if how["explain"] else ():
+        parts.append(f"\n{hit['c1']} {hit['c2']} {hit['c3']} ({hit['origin']})")
+        parts += [f"  {line}" for line in hit["why"]]
+    return Outcome({"results": found}, tuple(parts) if rows else ("Nothing comes close.",))
+
+
+@command()
+@click.argument("c1")
+@click.argument("c2")
+@click.argument("c3")
+@click.option("--template", is_flag=True, help="Print the template itself.")
+@shared_options
+def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template: bool) -> Outcome:
+    """Show everything about one command."""
+    from clew.commands.files import paths
+    from clew.commands.files.templates import choose
+    from clew.commands.render.describe import describe, find_command_home
+    from clew.commands.render.execute import Request
+    from clew.commands.render.suggestions import explain_miss
+
+    settings = settings_of(project)
+    records = describe((c1, c2, c3), agent, settings)
+    if not records:
+        raise explain_miss(Request(c1, c2, c3, agent=agent), settings)
+    address = (records[0]["c1"], c2, c3)
+    home = find_command_home(agent, address, settings)
+    chosen = choose(home, "", "", strict=False) if home else None
+    path = chosen.path if chosen else None
+    if template:
+        if path is None:
+            raise NotFound(f"{c1} {c2} {c3} has no template", "Write it: clew command new")
+        return Outcome({"path": path}, (paths.read_text(path).rstrip("\n"),))
+    return Outcome({"commands": records, "template": path}, _shown(records[0], path))
+
+
+def _shown(record: dict[str, Any], path: str | None) -> tuple[str, ...]:
+    options = record.get("options") or {}
+    accepts = [name for name in ("stdin", "file", "destination") if options.get(name) is True]
+    variants = [" ".join(variant.values()) for variant in record["variants"]]
+    lines = [
+        f"{record['c1']} {record['c2']} {record['c3']} ({record['origin']})",
+        record["description"],
+        "",
+        f"usage      {record.get('usage') or '-'}",
+        f"accepts    {', '.join(accepts) or '-'}",
+        f"variants   {', '.join(variants) or 'none: there is no template'}",
+        f"asks for   {', '.join(record['variables']) or '-'}",
+        f"template   {path or '-'}",
+    ]
+    return ("\n".join(lines),)
+
+
+_RUN_HELP = """\
+Print the prompt of a command, filled in. Standard input is its input.
+
+\b
+  -e, --edition NAME       another edition of the template
+  -a, --adaptation NAME    another adaptation of it
+  -f, --from, --file PATH  the file to work on
+  -d, --destination PATH   where the result belongs
+  -o, --output PATH        the same, and the prompt is written there
+  --uv-NAME VALUE          a variable of the template
+  -c, --config NAME        the domain, instead of the first word
+  --agent NAME             whose command; else climpt
+  --project DIRECTORY      the project; else here
+  --strict                 fail where otherwise a warning is given
+  --compat                 render as the original system does
+  --force                  let -o replace a file
+  --json                   print one JSON object
+
+Both `-e NAME` and `-e=NAME` are understood.
+"""
+
+
+class _RunCommand(OutcomeCommand):
+    """A command whose options may stand anywhere; those of the frame are taken out first."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the frame's own options before all other words."""
+        end = args.index("--") if "--" in args else len(args)
+        own = [word for word in args[:end] if word in ("--json", "-h", "--help")]
+        rest = [word for word in args[:end] if word not in own]
+        return super().parse_args(ctx, [*own, *rest, *args[end:]])
+
+
+@click.command(
+    cls=_RunCommand,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    options_metavar="",
+    help=_RUN_HELP,
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DOMAIN ACTION TARGET [OPTION]…")
+def run(words: tuple[str, ...]) -> Outcome:
+    """Print the prompt of a command."""
+    from clew.commands.render.arguments import read_words, request_from_words
+    from clew.commands.render.fast_path import unread_input
+    from clew.commands.render.stdin import read_standard_input
+
+    found = read_words(list(words))
+    request = request_from_words(found)
+    request.read_input = read_standard_input
+    result = _rendered(request, found)
+    for warning in (*result.warnings, *unread_input(request.text)):
+        say(f"{_program()}: {warning}")
+    data = {"prompt": result.prompt, **result.report()}
+    return Outcome(data, (result.prompt.removesuffix("\n"),))
+
+
+def _program() -> str:
+    context = click.get_current_context()
+    return context.find_root().info_name or "clew"
+
+
+def _rendered(request: Request, found: Words) -> Rendered:
+    from clew.commands.render.execute import execute
+    from clew.commands.render.output import write_guarded
+
+    settings = settings_of(found.options.get("project"))
+    result = execute(request, settings)
+    output = found.options.get("output")
+    if output:
+        place = write_guarded(output, result.prompt, settings, force="force" in found.flags)
+        say(f"{_program()}: wrote {place}")
+    return result
+
+
+@command()
+@shared_options
+def reload(agent: str, project: str | None) -> Outcome:
+    """Read configuration, registry and prompts anew; say what is broken."""
+    from clew.commands.registry.reload import reload as reload_commands
+
+    found = reload_commands(agent, settings_of(project))
+    lines = [found["message"]]
+    lines += [f"broken: {one['path']}: {one['details']}" for one in found["broken"]]
+    lines += [f"drift: {one}" for one in found["drift"]]
+    if found.get("hidden"):
+        lines.append(f"{len(found['hidden'])} are hidden by stronger layers: list --hidden")
+    return Outcome(found, tuple(lines), exit_code=1 if found["broken"] else 0)
+
+
+@command()
+@click.option("--force", is_flag=True, help="Replace templates that exist.")
+@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+def init(project: str | None, *, force: bool) -> Outcome:
+    """Write the packaged commands into this project, where you can change them."""
+    from clew.commands.authoring.init import install
+
+    found = install(settings_of(project), force=force)
+    written, kept = found["written"], found["kept"]
+    assert isinstance(written, list)
+    assert isinstance(kept, list)
+    lines = [f"wrote {path}" for path in written]
+    if kept:
+        lines.append(f"Kept {len(kept)} templates that exist; --force replaces them.")
+    lines.append("Next: climpt list")
+    return Outcome(found, tuple(lines))

@@ -1,0 +1,1 @@
+"""The frame of every command: groups, output, errors, tables."""

@@ -1,0 +1,104 @@
+"""The standard streams: usable however the program was started, and failing in plain words."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from contextlib import suppress
+from io import FileIO, TextIOWrapper
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import Unavailable
+from clew.kit.text.display import os_reason, shown_text
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+class OutputFailed(Unavailable):
+    """Standard output cannot be written, so only standard error can say so."""
+
+
+def prepare_streams(*, is_server: bool) -> None:
+    """Make every text printable, and put nothing in the place of streams that are closed.
+
+    Files opened later would get the free numbers, and what is printed would end up in them. A
+    server looks after its input and output itself.
+    """
+    if sys.stderr is None:
+        sys.stderr = _nothing(2, "w")
+    if sys.stdin is None and not is_server:
+        sys.stdin = _nothing(0, "r")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None and not is_server:
+        sys.stdout = _nothing(1, "w")
+        raise OutputFailed("Standard output is closed, so there is nowhere to answer")
+
+
+def _nothing(number: int, mode: str) -> TextIO:
+    opened = os.open(os.devnull, os.O_RDWR)
+    if opened == number:
+        os.set_inheritable(number, True)
+    else:
+        os.dup2(opened, number)
+        os.close(opened)
+    return TextIOWrapper(FileIO(number, mode, closefd=False), encoding="utf-8")
+
+
+def write_out(text: str) -> None:
+    """Write a text and a newline to standard output, now. A reader that left is no error."""
+    try:
+        print(shown_text(text), flush=True)
+    except OSError as error:
+        silence_stdout()
+        if not isinstance(error, BrokenPipeError):
+            raise _unwritable(error) from error
+
+
+def settle_out() -> OutputFailed | None:
+    """Write what is still held back, so that it fails here and not when the program ends."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        silence_stdout()
+        return None if isinstance(error, BrokenPipeError) else _unwritable(error)
+    return None
+
+
+def say(text: str) -> None:
+    """Write a text and a newline to standard error; nobody is left to tell when that fails."""
+    try:
+        print(shown_text(text), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _silence(sys.stderr)
+
+
+def reader_left(error: Exception) -> bool:
+    """Whether this error means that nobody reads standard output any more."""
+    if not isinstance(error, BrokenPipeError) or sys.stdout is None:
+        return False
+    poll = select.poll()
+    with suppress(OSError, ValueError):
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    return False
+
+
+def silence_stdout() -> None:
+    """Send the rest of standard output nowhere, so that ending the program cannot fail."""
+    _silence(sys.stdout)
+
+
+def _silence(stream: TextIO) -> None:
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+
+
+def _unwritable(error: OSError) -> OutputFailed:
+    return OutputFailed(f"Standard output cannot be written: {os_reason(error)}")

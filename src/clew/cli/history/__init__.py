@@ -1,0 +1,1 @@
+"""`commitmux` and `clew history`."""

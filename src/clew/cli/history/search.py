@@ -1,0 +1,221 @@
+"""Searching history on the command line: `search` and `touches`, with the same filters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.core.render import is_terminal
+from clew.cli.core.streams import say
+from clew.cli.history.sync import database_option, history_path, timestamp, when
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.history.search.filters import Filters
+    from clew.history.search.query import Term
+    from clew.history.store.store import HistoryStore
+
+    Decorated = Callable[..., Any]
+
+_SIGNS = {"added": "+", "removed": "-", "context": " "}
+_COLOURS = {"added": "green", "removed": "red", "context": None}
+_FILTERS = (
+    click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these repositories."),
+    click.option("--author", metavar="PART", help="Only by people with this in name or email."),
+    click.option("--ref", metavar="REF", help="Only what a branch, tag or commit contains."),
+    click.option(
+        "--since", metavar="DATE", help="Not before: 2024-01-31, '2 weeks ago', 1700000000."
+    ),
+    click.option("--until", metavar="DATE", help="Not after, written the same."),
+    click.option("--status", metavar="LETTERS", help="Only files added, modified, ...: AMDRC."),
+    click.option("--cursor", metavar="TEXT", help="Go on where the page before ended."),
+    database_option,
+)
+
+
+def _filters(function: Decorated) -> Decorated:
+    for option in reversed(_FILTERS):
+        function = option(function)
+    return function
+
+
+def _limit(default: int) -> Callable[[Decorated], Decorated]:
+    return click.option(
+        "--limit", type=int, default=default, show_default=True, help="At most so many."
+    )
+
+
+@command()
+@click.argument("query", nargs=-1)
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only commits that touch it.")
+@click.option(
+    "--in",
+    "place",
+    type=click.Choice(["all", "message", "diff"]),
+    default="all",
+    show_default=True,
+    help="Where to look.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "date"]),
+    default="relevance",
+    show_default=True,
+    help="What comes first.",
+)
+@click.option("--lines", type=int, default=3, show_default=True, help="Matching lines per commit.")
+@_limit(20)
+@_filters
+def search(
+    query: tuple[str, ...], place: str, sort: str, lines: int, limit: int, **options: Any
+) -> Outcome:
+    """Search commits by message, path and what they added or removed.
+
+    All words are wanted. "a phrase", pre*, -not, a OR b; added:x, removed:x, path:x and
+    message:x say where. Without words, all commits that pass the filters, newest first.
+    """
+    from clew.history.search.results import page_of_commits
+    from clew.history.search.search import Asked
+    from clew.history.store.scope import snapshot
+
+    text = " ".join(query)
+    if not query and not any(options[name] for name in _NARROWING):
+        raise click.UsageError("Give words to look for, or a filter.")
+    with snapshot(_opened(options["db"])) as store:
+        found = page_of_commits(
+            store,
+            Asked(text if query else None, _asked(options, options["paths"]), sort, place),
+            lines=lines,
+            limit=limit,
+            cursor=options["cursor"],
+        )
+        found["freshness"] = _freshness(store, options["repos"])
+    return Outcome(found, (*_shown_commits(found["commits"], text), *_more(found, "commits")))
+
+
+_NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
+
+
+@command()
+@click.argument("path_glob", metavar="PATH")
+@_limit(50)
+@_filters
+def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
+    """Show commits that touched a path: a part of it, or a glob."""
+    from clew.history.questions.touches import page_of_touches
+    from clew.history.store.scope import snapshot
+
+    with snapshot(_opened(options["db"])) as store:
+        found = page_of_touches(
+            store, path_glob, _asked(options), limit=limit, cursor=options["cursor"]
+        )
+        found["freshness"] = _freshness(store, options["repos"])
+    rows = tuple(
+        (
+            when(hit["date"])[:10],
+            hit["repo"],
+            hit["sha"][:12],
+            hit["status"],
+            _harmless(hit["path"]),
+        )
+        for hit in found["touches"]
+    )
+    table = Table(("date", "repo", "commit", "status", "path"), rows)
+    parts = (table if rows else "Nothing found.", *_more(found, "touches"))
+    return Outcome(found, parts)
+
+
+def _opened(db: str | None) -> HistoryStore:
+    from clew.history.store.store import HistoryStore
+
+    return HistoryStore.read(history_path(db))
+
+
+def _asked(options: dict[str, Any], paths: tuple[str, ...] = ()) -> Filters:
+    from clew.history.search.filters import Filters
+
+    return Filters(
+        repos=options["repos"] or None,
+        paths=paths or None,
+        status=options["status"],
+        author=options["author"],
+        ref=options["ref"],
+        since=timestamp(options["since"]),
+        until=timestamp(options["until"]),
+    )
+
+
+def _freshness(store: HistoryStore, names: tuple[str, ...]) -> dict[str, Any]:
+    """How fresh the index is; said on standard error when it is not."""
+    from clew.history.sync.freshness import freshness, freshness_line
+
+    repos = [repo for repo in store.repos() if not names or repo.name in names]
+    found = freshness(store, repos)
+    if line := freshness_line(found):
+        say(line)
+    return found
+
+
+def _more(found: dict[str, Any], items: str) -> tuple[str, ...]:
+    if found["next_cursor"] is None:
+        return ()
+    counted = found.get("total")
+    known = f" of {counted}" if counted is not None else ""
+    shown = f"{len(found[items])}{known} shown; there are more."
+    return (f"{shown} Next page: --cursor {found['next_cursor']}",)
+
+
+def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Table, ...]:
+    if not commits:
+        return ("Nothing found.",)
+    heads = [
+        (when(hit["date"])[:10], hit["repo"], hit["sha"][:12], *_by_whom_and_what(hit))
+        for hit in commits
+    ]
+    if not any(hit["snippets"] for hit in commits):
+        return (Table(("date", "repo", "commit", "author", "subject"), tuple(heads)),)
+    from clew.history.search.query import parse_query
+
+    terms = parse_query(text).terms
+    blocks = []
+    for head, hit in zip(heads, commits, strict=True):
+        lines = [f"    {_shown_line(line, terms)}" for line in hit["snippets"]]
+        blocks.append("\n".join([_styled("  ".join(head), bold=True), *lines]))
+    return tuple(blocks)
+
+
+def _by_whom_and_what(hit: dict[str, Any]) -> tuple[str, str]:
+    return _harmless(hit["author"]), _harmless(hit["subject"])
+
+
+def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
+    """A line of a file as `path:number: +text`, with what was looked for made bold."""
+    from clew.history.search.snippets import marks
+
+    text, colour, at, shown = line["text"], _COLOURS[line["kind"]], 0, ""
+    for begin, end in marks(text, terms):
+        shown += _styled(_harmless(text[at:begin]), fg=colour)
+        shown += _styled(_harmless(text[begin:end]), fg=colour, bold=True, underline=True)
+        at = end
+    shown += _styled(_harmless(text[at:]), fg=colour)
+    return f"{_harmless(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}{shown}"
+
+
+def _styled(text: str, **style: Any) -> str:
+    coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
+    return click.style(text, **style) if coloured and text else text
+
+
+def _harmless(text: str) -> str:
+    """Text from a repository that cannot command the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text
+    )

@@ -1,0 +1,203 @@
+"""History on the command line: `commitmux …`, and the same under `clew history …`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.command_table import HISTORY_COMMANDS
+from clew.kit.errors import ClewError, Invalid, UsageError
+from clew.kit.jsontext import pretty
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.history.model import Repo
+    from clew.history.store.store import HistoryStore
+
+history = LazyGroup(
+    name="history",
+    entries=HISTORY_COMMANDS,
+    help="Git history of many repositories in one index.",
+    no_args_is_help=True,
+)
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
+
+
+database_option = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
+
+
+def history_path(db: str | None) -> Path:
+    """Where the index is."""
+    from clew.history.store.store import database_path
+
+    return database_path({"db": db} if db else {})
+
+
+@command()
+@database_option
+def init(db: str | None) -> Outcome:
+    """Make the index."""
+    from clew.history.store.store import HistoryStore
+
+    path = history_path(db)
+    existed = path.exists()
+    HistoryStore.create(path).close()
+    words = "Database already initialized" if existed else "Initialized commitmux database"
+    return Outcome({"db": str(path), "created": not existed}, (f"{words} at {path}",))
+
+
+@command()
+@click.option("--repo", metavar="NAME", help="Only this repository.")
+@click.option(
+    "--full", is_flag=True, help="Read everything anew; the old stays until that is done."
+)
+@click.option("--may-skip", is_flag=True, help="Do nothing if another sync waits; for hooks.")
+@database_option
+def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
+    """Read new commits into the index."""
+    from clew.history.store.store import HistoryStore
+
+    store = HistoryStore.open(history_path(db))
+    repos = [store.find_repo(repo)] if repo else store.repos()
+    done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
+    failed = [entry for entry in done if entry["error"]]
+    lines = [_sync_line(entry) for entry in done]
+    if not failed and any(entry["indexed"] for entry in done):
+        lines.append(_TIP)
+    return Outcome({"repos": done}, tuple(lines), exit_code=1 if failed else 0)
+
+
+def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
+    from clew.history.sync.sync import bring_up_to_date
+
+    started = time.monotonic()
+    entry: dict[str, Any] = {"name": repo.name, "indexed": 0, "known": 0, "filtered": 0}
+    try:
+        with _progress(repo.name) as advance:
+            result = bring_up_to_date(store, repo, advance, **how)
+    except ClewError as error:
+        return {**entry, "problems": [], "error": error.full_text()}
+    known = store.commit_count(repo.repo_id) - result.indexed
+    return {
+        **entry,
+        "indexed": result.indexed,
+        "known": known,
+        "filtered": result.filtered,
+        "orphaned": result.orphaned,
+        "problems": list(result.problems),
+        "seconds": round(time.monotonic() - started, 3),
+        "error": None,
+    }
+
+
+def _progress(name: str) -> Any:
+    """A bar with rate on a terminal; nothing in a pipe."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def shown() -> Any:
+        if not sys.stderr.isatty():
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), f"{name}: commits", MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda count: bar.update(task, completed=count)
+
+    return shown()
+
+
+def _sync_line(entry: dict[str, Any]) -> str:
+    if entry["error"]:
+        return f"Error syncing '{entry['name']}': {entry['error']}"
+    line = (
+        f"Syncing '{entry['name']}'... {entry['indexed']} indexed, {entry['known']} already indexed"
+    )
+    if entry["filtered"]:
+        line += f", {entry['filtered']} filtered by author"
+    warnings = [f"  warning: {problem}" for problem in entry["problems"]]
+    return "\n".join([line, *warnings])
+
+
+@command()
+@database_option
+def status(db: str | None) -> Outcome:
+    """Show what is indexed and how fresh it is."""
+    from clew.history.store.store import HistoryStore
+    from clew.history.sync.freshness import repo_status
+
+    store = HistoryStore.read(history_path(db))
+    repos = [repo_status(store, repo) for repo in store.repos()]
+    if not repos:
+        return Outcome({"repos": []}, ("No repositories indexed.\nRun: commitmux add-repo <path>",))
+    rows = tuple(
+        (
+            repo["name"],
+            str(repo["commit_count"]),
+            repo["source"],
+            when(repo["last_synced_at"]),
+            "?" if repo["behind"] is None else str(repo["behind"]),
+        )
+        for repo in repos
+    )
+    table = Table(("repo", "commits", "source", "last synced", "behind"), rows)
+    errors = [f"{r['name']}: {r['last_error']}" for r in repos if r["last_error"]]
+    return Outcome({"repos": repos}, (table, *errors))
+
+
+def when(seconds: int | None) -> str:
+    """A time as people read it."""
+    if seconds is None:
+        return "never"
+    try:
+        return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except OverflowError:
+        return f"@{seconds}"
+
+
+@command()
+@click.argument("repo")
+@click.argument("sha")
+@database_option
+def show(repo: str, sha: str, db: str | None) -> Outcome:
+    """Show one commit: its message and files."""
+    from clew.history.store.lookup import get_commit
+    from clew.history.store.store import HistoryStore
+
+    found = get_commit(HistoryStore.read(history_path(db)), repo, sha)
+    return Outcome(found, (pretty(found),))
+
+
+@command()
+@click.argument("repo")
+@click.argument("sha")
+@click.option("--max-bytes", type=int, help="Cut it there, at a character boundary.")
+@database_option
+def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
+    """Show one commit's patch."""
+    from clew.history.store.lookup import get_patch
+    from clew.history.store.store import HistoryStore
+
+    found = get_patch(HistoryStore.read(history_path(db)), repo, sha, max_bytes)
+    return Outcome(found, (found["patch_text"].rstrip("\n"),))
+
+
+def timestamp(text: str | None) -> int | None:
+    """The time that an option names."""
+    from clew.history.search.dates import moment
+
+    try:
+        return moment(text)
+    except Invalid as error:
+        raise UsageError(error.message, error.hint) from None

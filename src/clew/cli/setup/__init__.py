@@ -1,0 +1,1 @@
+"""`init`, `setup`, `serve`, `doctor`, `tools`, `guide`, `completion`."""

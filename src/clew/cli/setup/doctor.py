@@ -1,0 +1,67 @@
+"""`doctor`: what works here, and the commands that repair the rest."""
+
+from __future__ import annotations
+
+import click
+
+from clew.cli.core.app import command
+from clew.doctor.checks import healthy, run_checks, run_repairs
+from clew.doctor.model import Check, Subject
+from clew.kit.outcome import Outcome, Table
+
+
+@command()
+@click.option("--fix", is_flag=True, help="Do the safe repairs, then check again.")
+@click.option(
+    "--project", type=click.Path(file_okay=False), metavar="DIR", help="The project's directory."
+)
+def doctor(project: str | None, *, fix: bool) -> Outcome:
+    """Check this machine, the project and the agent hosts.
+
+    Each finding comes with the command that repairs it. --fix does those repairs that touch only
+    Clew's own directory, and prints the others. The exit code is 1 when a check fails; warnings
+    do not count.
+    """
+    subject = Subject(project, start_commands=True)
+    checks = run_checks(subject)
+    repaired: list[str] = []
+    if fix:
+        repaired = run_repairs(checks, subject)
+        checks = run_checks(subject) if repaired else checks
+    data = {
+        "ok": healthy(checks),
+        "checks": [check.as_data() for check in checks],
+        "repaired": repaired,
+    }
+    below = [*_repairs(checks), _verdict(checks)]
+    return Outcome(data, (*repaired, _table(checks), *below), exit_code=0 if healthy(checks) else 1)
+
+
+def _table(checks: list[Check]) -> Table:
+    rows = tuple((check.status, check.name, check.summary) for check in checks)
+    return Table(("status", "check", "summary"), rows)
+
+
+def _repairs(checks: list[Check]) -> list[str]:
+    broken = [check for check in checks if check.status != "ok"]
+    if not broken:
+        return []
+    lines = ["", "To repair:"]
+    for check in broken:
+        reasons = check.detail.splitlines() or [""]
+        lines.append(f"  # {check.name}: {reasons[0]}".rstrip(": "))
+        lines += [f"  # {reason}" for reason in reasons[1:]]
+        lines += [f"  {check.fix}"] if check.fix else []
+    if any(check.repair for check in broken):
+        lines += ["", "`clew doctor --fix` repairs Clew's own directory for you."]
+    return lines
+
+
+def _verdict(checks: list[Check]) -> str:
+    warnings = sum(check.status == "warn" for check in checks)
+    failures = sum(check.status == "fail" for check in checks)
+    return f"\n{len(checks)} checks, {_count(warnings, 'warning')}, {_count(failures, 'failure')}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

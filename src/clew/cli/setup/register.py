@@ -1,0 +1,166 @@
+"""`setup`: register Clew with one agent host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.catalog.faces import FACES
+from clew.cli.core.app import command
+from clew.hosts.model import SCOPES
+from clew.hosts.paths import checkout_root, checkout_root_or_none, short
+from clew.hosts.register import check, make_target, register, snippet, unregister
+from clew.hosts.table import HOSTS, find_host
+from clew.kit.errors import UsageError
+from clew.kit.outcome import Outcome
+
+if TYPE_CHECKING:
+    from clew.hosts.model import Scope
+    from clew.hosts.register import Report, Target
+
+_WRITTEN = {
+    "written": "{face} is registered",
+    "already": "{face} is already set up",
+    "updated": "the command of {face} is updated, the rest of its entry is kept",
+    "replaced": "{face} is registered in place of the entry of that name",
+}
+_REMOVED = {
+    "removed": "{face} is removed, everything else is kept",
+    "restored": "{face} is removed, the file is as it was before Clew",
+    "deleted": "{face} is removed, and with it the file, which Clew had made",
+    "absent": "{face} is not registered; nothing to remove",
+}
+_CHECKED = {
+    "ok": "{face} is registered",
+    "missing": "{face} is not registered",
+    "different": "{face} has another entry",
+    "broken": "{face} is broken",
+}
+
+
+@command()
+@click.argument("host", metavar="HOST", type=click.Choice(list(HOSTS)))
+@click.option("--scope", type=click.Choice(SCOPES), help="This project, or all of yours.")
+@click.option(
+    "--face",
+    type=click.Choice(list(FACES)),
+    default="clew",
+    show_default=True,
+    help="Which server: the whole of Clew, or one room under its own name.",
+)
+@click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
+@click.option("--print", "only_print", is_flag=True, help="Show the entry; change nothing.")
+@click.option("--check", "only_check", is_flag=True, help="Check the entry and the server.")
+@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
+@click.option("--force", is_flag=True, help="Replace a foreign entry; keep one that fails.")
+def setup(  # noqa: PLR0913 - one parameter per option
+    host: str,
+    scope: Scope | None,
+    face: str,
+    project: str | None,
+    *,
+    only_print: bool,
+    only_check: bool,
+    remove: bool,
+    dry_run: bool,
+    force: bool,
+) -> Outcome:
+    """Register Clew with one agent host, and see that the server answers.
+
+    The entry is merged into the host's own file: comments, order and every other byte stay.
+    HOST is one of: claude-code, claude-desktop, cursor, vscode, zed, codex, gemini, opencode,
+    copilot.
+    """
+    if only_print + only_check + remove > 1:
+        raise UsageError("--print, --check and --remove exclude each other", "Choose one.")
+    target = choose_target(host, scope, face, project)
+    if only_print:
+        return _printed(target)
+    if only_check:
+        return _checked(check(target), project)
+    if remove:
+        return _removed(unregister(target, force=force, dry_run=dry_run), dry_run=dry_run)
+    return _registered(register(target, force=force, dry_run=dry_run), project, dry_run=dry_run)
+
+
+def choose_target(host_key: str, scope: Scope | None, face: str, project: str | None) -> Target:
+    """The target that these words of the command line name."""
+    host = find_host(host_key)
+    needs_project = (scope or host.default_scope) == "project" and host.project_files
+    root = checkout_root(project) if needs_project else checkout_root_or_none(project)
+    return make_target(host, scope, FACES[face], root)
+
+
+def _headline(report: Report, sentences: dict[str, str]) -> str:
+    target = report.target
+    what = sentences[report.status].format(face=target.face.name)
+    return f"{target.host.title}: {what}.\nFile: {short(target.path)} ({target.scope} scope)"
+
+
+def _registered(report: Report, project: str | None, *, dry_run: bool) -> Outcome:
+    parts = [_headline(report, _WRITTEN), *_server_lines(report)]
+    if dry_run:
+        parts = [_would(report)]
+    parts += [f"Note: {note}" for note in report.notes]
+    if not dry_run and report.status != "already":
+        target = report.target
+        parts.append(f"Next: {target.host.next_for(target.scope)}")
+        parts.append(f"Undo: {target.setup_line(project)} --remove")
+    return Outcome({**report.data(), "dry_run": dry_run}, tuple(parts))
+
+
+def _would(report: Report) -> str:
+    target, command_line = report.target, report.words.line if report.words else ""
+    if report.status == "already":
+        return f"{_headline(report, _WRITTEN)}\nNothing would be changed."
+    verb = {"written": "add", "updated": "update", "replaced": "replace"}[report.status]
+    return (
+        f"{target.host.title}: would {verb} the entry {target.face.name} in {short(target.path)} "
+        f"({target.scope} scope).\nIt would start: {command_line}"
+    )
+
+
+def _server_lines(report: Report) -> list[str]:
+    lines = [f"Starts: {report.words.line}"] if report.words else []
+    if report.greeting:
+        lines.append(f"Server: {report.greeting.line}.")
+    if report.problem:
+        lines.append(f"Problem: {report.problem}")
+    return lines
+
+
+def _checked(report: Report, project: str | None) -> Outcome:
+    is_ok = report.status == "ok"
+    parts = [_headline(report, _CHECKED), *_server_lines(report)]
+    parts += [f"Note: {note}" for note in report.notes]
+    if not is_ok:
+        again = report.target.setup_line(project)
+        parts.append(f"Repair: {again}{' --force' * (report.status == 'different')}")
+    return Outcome(report.data(), tuple(parts), 0 if is_ok else 1)
+
+
+def _removed(report: Report, *, dry_run: bool) -> Outcome:
+    headline = _headline(report, _REMOVED)
+    if dry_run and report.status != "absent":
+        target = report.target
+        headline = f"Would remove the entry {target.face.name} from {short(target.path)}."
+    return Outcome({**report.data(), "dry_run": dry_run}, (headline,))
+
+
+def _printed(target: Target) -> Outcome:
+    shown = snippet(target)
+    data = {
+        "host": target.host.key,
+        "scope": target.scope,
+        "face": target.face.name,
+        "path": str(target.path),
+        "entry": target.host.shape.entry(target.expected),
+        "snippet": shown.text,
+        "add_command": shown.add_command or None,
+    }
+    parts = [f"{target.host.title}, {target.scope} scope: {short(target.path)}", "", shown.text]
+    if shown.add_command:
+        parts += ["", f"Or with the host's own command:\n{shown.add_command}"]
+    return Outcome(data, tuple(parts))

@@ -1,0 +1,70 @@
+"""`tools`: what a server would offer, and what it costs a model to read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.catalog.faces import FACES
+from clew.catalog.registry import select_tools
+from clew.cli.core.app import command
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.catalog.model import Tool
+
+
+@command()
+@click.option("--face", type=click.Choice(list(FACES)), default="clew", help="Whose server.")
+@click.option("--toolsets", multiple=True, metavar="LIST", help="Groups of tools, or all.")
+@click.option("--tools", "names", multiple=True, metavar="LIST", help="Exactly these tools.")
+@click.option("--exclude-tools", multiple=True, metavar="LIST", help="All but these tools.")
+@click.option("--extended", is_flag=True, help="Clew's own tools beside the face's.")
+@click.option("--read-only", is_flag=True, help="Only tools that read.")
+@click.option("--all", "everything", is_flag=True, help="Every tool that there is.")
+def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> Outcome:
+    """List the tools that a server would offer."""
+    chosen["tools"] = chosen.pop("names")
+    if everything and not (chosen["toolsets"] or chosen["tools"]):
+        chosen["toolsets"] = ("all",)
+    options = {
+        key: ",".join(value) if isinstance(value, tuple) else "1"
+        for key, value in chosen.items()
+        if value
+    }
+    offered = select_tools(FACES[face], options)
+    rows = [_row(name, tool) for name, tool in offered.items()]
+    tokens = sum(shown_tokens(name, tool) for name, tool in offered.items())
+    table = Table(
+        ("tool", "toolset", "effect", "tokens", "description"),
+        tuple(
+            tuple(str(row[key]) for key in ("name", "toolset", "effect", "tokens", "description"))
+            for row in rows
+        ),
+    )
+    summary = f"{len(rows)} tools, about {tokens} tokens for a model to read."
+    return Outcome({"face": face, "tools": rows, "tokens": tokens}, (table, summary))
+
+
+def _row(name: str, tool: Tool) -> dict[str, object]:
+    return {
+        "name": name,
+        "toolset": tool.toolset,
+        "effect": _effect(tool),
+        "tokens": shown_tokens(name, tool),
+        "description": tool.description,
+    }
+
+
+def _effect(tool: Tool) -> str:
+    if tool.read_only:
+        return "reads"
+    return "ends" if tool.annotations["destructiveHint"] else "writes"
+
+
+def shown_tokens(name: str, tool: Tool) -> int:
+    """What hosts show a model of a tool, at four characters a token."""
+    shown = {"name": name, "description": tool.description, "inputSchema": tool.input_schema}
+    return len(json.dumps(shown, separators=(",", ":"))) // 4

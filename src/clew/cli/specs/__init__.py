@@ -1,0 +1,1 @@
+"""`chant` and `clew spec`: what is about specs."""

@@ -1,0 +1,280 @@
+"""Specs on the command line, the writing half."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.specs.read import on_project, opened
+from clew.kit.errors import Conflict, Unavailable, UsageError
+from clew.kit.outcome import Outcome
+
+if TYPE_CHECKING:
+    from clew.specs.store.config import Config
+    from clew.specs.store.store import SpecStore
+
+
+def who() -> str:
+    """The tool that changes something, for the audit trail."""
+    return "cli"
+
+
+def settings_of(store: SpecStore) -> Config:
+    """The project's configuration."""
+    from clew.specs.tools import config_of
+
+    return config_of(store)
+
+
+def _message(data: dict[str, Any], *lines: str) -> Outcome:
+    return Outcome({**data, "message": lines[0]}, lines)
+
+
+@command()
+@click.argument("description", nargs=-1)
+@click.option("--prompt", metavar="NAME", help="The prompt its worker gets.")
+@click.option("--needs-approval", is_flag=True, help="It waits until somebody approves.")
+@click.option("--template", metavar="NAME", help="Fill this template in.")
+@click.option("--var", "variables", multiple=True, metavar="KEY=VALUE", help="For the template.")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="May be given again.")
+@click.option("--type", "spec_type", metavar="TYPE", help="code unless said otherwise.")
+@click.option("--depends-on", multiple=True, metavar="ID", help="What has to be done first.")
+@click.option("--file", "target_files", multiple=True, metavar="PATH", help="A file it changes.")
+@on_project
+def add(  # noqa: PLR0913 - one parameter per option
+    description: tuple[str, ...],
+    prompt: str | None,
+    *,
+    needs_approval: bool,
+    template: str | None,
+    variables: tuple[str, ...],
+    labels: tuple[str, ...],
+    spec_type: str | None,
+    depends_on: tuple[str, ...],
+    target_files: tuple[str, ...],
+    project: str | None,
+) -> Outcome:
+    """Create a spec."""
+    from clew.specs.change.add import add_from_template, add_spec
+    from clew.specs.check.lint import lint_lines, lint_specs
+
+    store = opened(project)
+    fields: dict[str, Any] = {"type": spec_type} if spec_type else {}
+    lists = {"labels": labels, "target_files": target_files}
+    fields |= {name: list(value) for name, value in lists.items() if value}
+    if depends_on:
+        fields["depends_on"] = [store.load(name).id for name in depends_on]
+    words = " ".join(description)
+    if template:
+        spec = add_from_template(store, template, variables, words, fields=fields, actor=who())
+    elif words:
+        spec = add_spec(
+            store, words, prompt=prompt, needs_approval=needs_approval, fields=fields, actor=who()
+        )
+    else:
+        raise UsageError("What is to be done?", 'For example: chant add "Add a login page"')
+    report = lint_specs(store, settings_of(store), [spec])
+    found = [finding.as_json() for finding in report.findings]
+    text = f"Created spec: {spec.id}{lint_lines(report)}"
+    return _message({"id": spec.id, "path": spec.head.path, "diagnostics": found}, text)
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--status", metavar="STATUS", help="pending, in_progress, completed or failed.")
+@click.option("--output", metavar="TEXT", help="Append this under ## Output.")
+@click.option("--depends-on", multiple=True, metavar="ID", help="Replaces the list.")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Replaces the list.")
+@click.option("--file", "target_files", multiple=True, metavar="PATH", help="Replaces the list.")
+@click.option("--model", metavar="NAME", help="The model its worker uses.")
+@click.option("--expected-version", metavar="VERSION", help="Refuse if it changed since.")
+@on_project
+def update(  # noqa: PLR0913 - one parameter per option
+    spec_id: str,
+    status: str | None,
+    output: str | None,
+    *,
+    depends_on: tuple[str, ...],
+    labels: tuple[str, ...],
+    target_files: tuple[str, ...],
+    model: str | None,
+    expected_version: str | None,
+    project: str | None,
+) -> Outcome:
+    """Change a spec's status or fields, or append output."""
+    from clew.specs.change.update import update_spec
+
+    lists = {"depends_on": depends_on, "labels": labels, "target_files": target_files}
+    fields: dict[str, Any] = {name: list(value) for name, value in lists.items() if value}
+    if model:
+        fields["model"] = model
+    spec = update_spec(
+        opened(project),
+        spec_id,
+        status=status,
+        output=output,
+        fields=fields,
+        expected_version=expected_version,
+        actor=who(),
+    )
+    return _message({"id": spec.id, "version": spec.version}, f"Updated spec: {spec.id}")
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.argument("number", type=int)
+@click.option("--off", is_flag=True, help="Uncheck it.")
+@click.option("--evidence", metavar="TEXT", help="What shows that it is met.")
+@on_project
+def check(
+    spec_id: str, number: int, *, off: bool, evidence: str | None, project: str | None
+) -> Outcome:
+    """Check one acceptance criterion by its number."""
+    from clew.specs.change.update import check_criterion
+
+    done = check_criterion(
+        opened(project), spec_id, number, checked=not off, evidence=evidence, actor=who()
+    )
+    mark = "x" if done["checked"] else " "
+    return Outcome(done, (f"{number}. [{mark}] {done['text']} ({done['unchecked']} left)",))
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--by", metavar="NAME", required=True, help="Who approves.")
+@on_project
+def approve(spec_id: str, by: str, project: str | None) -> Outcome:
+    """Approve a spec, so that it can be worked on."""
+    from clew.specs.change.approval import approve as give
+
+    done = give(opened(project), spec_id, by=by, actor=who())
+    words = "Approved spec" if done.changed else "Already approved"
+    data = {"id": done.spec.id, "by": by, "changed": done.changed}
+    return _message(data, f"{words}: {done.spec.id}")
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--by", metavar="NAME", required=True, help="Who rejects.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why.")
+@on_project
+def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
+    """Reject a spec with a reason."""
+    from clew.specs.change.approval import reject as refuse
+
+    store = opened(project)
+    action = settings_of(store).text("approval", "rejection_action") or "manual"
+    done = refuse(store, spec_id, by=by, reason=reason, action=action, actor=who())
+    lines = [f"Rejected spec: {done.spec.id}", *(f"Created spec: {new}" for new in done.created)]
+    return _message({"id": done.spec.id, "by": by, "created": list(done.created)}, *lines)
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--allow-no-commits", is_flag=True, help="Also if no commit names the spec.")
+@on_project
+def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Outcome:
+    """Mark a spec as completed; every criterion must be checked."""
+    from clew.specs.change.finalize import finalize as complete
+
+    store = opened(project)
+    done = complete(
+        store, settings_of(store), spec_id, actor=who(), allow_no_commits=allow_no_commits
+    )
+    lines = [f"Finalized spec: {done['id']}"]
+    lines += [f"  {label}: {', '.join(done[key])}" for key, label in _AFTER.items() if done[key]]
+    return _message(done, *lines)
+
+
+_AFTER = {
+    "commits": "commits",
+    "unblocked": "now ready",
+    "completed_groups": "groups completed with it",
+}
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@on_project
+def reset(spec_id: str, project: str | None) -> Outcome:
+    """Put a failed or stuck spec back to pending; its agent is stopped, its branch stays."""
+    from clew.work.runs.abandon import reset_spec
+
+    spec = reset_spec(opened(project), spec_id, actor=who())
+    return _message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--delete", is_flag=True, help="Delete the file too (it stays in git).")
+@click.option("--yes", is_flag=True, help="Also if other specs wait for it.")
+@on_project
+def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Outcome:
+    """Cancel a spec and stop its agent; it is kept, but out of lists and work."""
+    from clew.work.runs.abandon import cancel_spec, delete_spec
+
+    store = opened(project)
+    full = store.load(spec_id).id
+    waiting = store.graph().dependents(full)
+    if waiting and not yes:
+        raise Conflict(
+            f"Other specs wait for '{full}': {', '.join(waiting)}",
+            "Cancel it all the same with --yes; they then count it as done.",
+        )
+    if delete:
+        delete_spec(store, full, actor=who())
+        return _message({"id": full, "deleted": True}, f"Deleted spec: {full}")
+    cancel_spec(store, full, actor=who())
+    return _message({"id": full, "deleted": False}, f"Cancelled spec: {full}")
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@click.option("--older-than", type=click.IntRange(0), metavar="DAYS", help="All done so long ago.")
+@click.option("--dry-run", is_flag=True, help="Say what would be moved.")
+@on_project
+def archive(
+    spec_id: str | None, older_than: int | None, *, dry_run: bool, project: str | None
+) -> Outcome:
+    """Move a completed spec, or all that are done long enough, to the archive."""
+    from clew.specs.change.finalize import archivable
+    from clew.specs.change.finalize import archive as put_away
+
+    store = opened(project)
+    if (spec_id is None) == (older_than is None):
+        raise UsageError("Give an ID or --older-than DAYS", "See: chant archive --help")
+    names = [store.load(spec_id).id] if spec_id else archivable(store, older_than or 0)
+    if dry_run:
+        return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
+    moved = {
+        name: store.places.relative(
+            put_away(store, name, actor=who(), allow_cancelled=spec_id is None)
+        )
+        for name in names
+    }
+    lines = [f"Archived spec: {name} -> {path}" for name, path in moved.items()]
+    return Outcome({"archived": moved}, tuple(lines or ["Nothing to archive."]))
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@on_project
+def edit(spec_id: str, project: str | None) -> Outcome:
+    """Open a spec in your editor; a text that cannot be read as a spec is offered again."""
+    store = opened(project)
+    spec = store.load(spec_id)
+    if spec.head.archived:
+        raise Conflict(f"Spec '{spec.id}' is archived and cannot be changed")
+    path = store.places.project / spec.head.path
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        click.edit(filename=str(path), editor=editor)
+    except click.ClickException as error:
+        hint = "Set EDITOR to a program that is installed."
+        raise Unavailable(error.format_message(), hint) from error
+    changed = store.load(spec.id)
+    words = "Changed" if changed.version != spec.version else "Unchanged"
+    return _message({"id": spec.id, "version": changed.version}, f"{words}: {spec.head.path}")

@@ -1,0 +1,134 @@
+"""`chant init`: specs for a project, and the agent host that works on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.catalog.faces import FACES
+from clew.cli.core.app import command
+from clew.cli.setup.init import is_interactive
+from clew.kit.errors import NotFound
+from clew.kit.outcome import Outcome
+
+if TYPE_CHECKING:
+    from clew.hosts.model import Scope
+    from clew.hosts.register import Report
+
+_AGENTS = {
+    "claude": "claude-code",
+    "claude-desktop": "claude-desktop",
+    "cursor": "cursor",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "vscode": "vscode",
+    "zed": "zed",
+}
+_SHOWN = {"already": "unchanged"}
+
+
+@command()
+@click.option("--name", metavar="NAME", help="The project's name; from a manifest otherwise.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice(list(_AGENTS)),
+    help="Register `chant mcp` with this agent host, in this project's files.",
+)
+@click.option("--provider", metavar="NAME", help="Which agent works on specs.")
+@click.option("--model", metavar="NAME", help="Which model it uses.")
+@click.option("--minimal", is_flag=True, help="Without the bundled prompts.")
+@click.option("--silent", is_flag=True, help="Keep .chant/ out of git, in .git/info/exclude.")
+@click.option("--merge-driver/--no-merge-driver", default=True, help="Merge specs by field.")
+@click.option("--force-overwrite", is_flag=True, help="Bring the bundled prompts up to date.")
+@click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
+def init(  # noqa: PLR0913 - one parameter per option
+    name: str | None,
+    agents: tuple[str, ...],
+    provider: str | None,
+    model: str | None,
+    *,
+    minimal: bool,
+    silent: bool,
+    merge_driver: bool,
+    force_overwrite: bool,
+    project: str | None,
+) -> Outcome:
+    """Set this project up for specs. On a terminal it asks; elsewhere the options decide."""
+    from clew.specs.change import init as making
+
+    root = _root(project)
+    fresh = not (root / ".chant" / "specs").is_dir()
+    if fresh and is_interactive() and not (name or agents):
+        name, agents = _ask(making.project_name(root))
+    made = making.initialize(
+        root,
+        name=name,
+        provider=provider,
+        model=model,
+        prompts={} if minimal else _bundled(),
+        overwrite_prompts=force_overwrite,
+    )
+    notes = _git_notes(root, silent=silent, merge_driver=merge_driver and not silent)
+    registered = [_register(agent, root) for agent in agents]
+    words = "Initialized chant" if made.created else "Chant is already initialized"
+    lines = [f"{words} in {root / '.chant'}", *(f"  wrote {path}" for path in made.written)]
+    lines += [*notes, *(f"  {agent}: {state} ({path})" for agent, state, path in registered)]
+    lines.append('Next: chant add "what is to be done"')
+    data: dict[str, Any] = {
+        "project": str(root),
+        "created": made.created,
+        "written": made.written,
+        "agents": [dict(zip(("agent", "status", "path"), one, strict=True)) for one in registered],
+    }
+    return Outcome(data, tuple(lines))
+
+
+def _root(project: str | None) -> Path:
+    from clew.kit.project import find_project
+
+    try:
+        return find_project(project)
+    except NotFound:
+        if project:
+            raise
+        return Path.cwd()
+
+
+def _bundled() -> dict[str, str]:
+    from clew.work.agents.prompt_files import bundled_prompts
+
+    return bundled_prompts()
+
+
+def _git_notes(root: Path, *, silent: bool, merge_driver: bool) -> list[str]:
+    from clew.specs.change.init import keep_local, set_up_merging
+
+    if silent:
+        return [f"  .chant/ stays out of git ({keep_local(root)})"]
+    if merge_driver and set_up_merging(root):
+        return ["  git merges specs field by field (.gitattributes)"]
+    return []
+
+
+def _ask(proposed: str) -> tuple[str, tuple[str, ...]]:
+    name = click.prompt("Project name", default=proposed, err=True)
+    choice = click.Choice(["none", *_AGENTS])
+    agent = click.prompt("Agent host to register with", type=choice, default="claude", err=True)
+    return name, () if agent == "none" else (agent,)
+
+
+def _register(agent: str, root: Path) -> tuple[str, str, str]:
+    from clew.hosts.paths import short
+    from clew.hosts.register import make_target, register
+    from clew.hosts.table import find_host
+
+    host = find_host(_AGENTS[agent])
+    scope: Scope | None = "project" if host.project_files else None
+    target = make_target(host, scope, FACES["chant"], root)
+    report: Report = register(target)
+    return agent, _SHOWN.get(report.status, report.status), short(target.path)

@@ -1,0 +1,251 @@
+"""Specs on the command line: looking into them, and the parts for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.specs.edit import settings_of, who
+from clew.cli.specs.read import on_project, opened
+from clew.kit.errors import UsageError
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.specs.check.lint import LintReport
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@on_project
+def lint(spec_id: str | None, project: str | None) -> Outcome:
+    """Look for quality issues in one spec or all; exit code 1 if there are errors."""
+    from clew.specs.check.lint import lint_all, lint_specs
+
+    store = opened(project)
+    config = settings_of(store)
+    if spec_id:
+        report = lint_specs(store, config, [store.load(spec_id)])
+    else:
+        report = lint_all(store, config)
+    lines = [f"{item.spec_id}\n{item.as_text('  ')}" for item in report.findings]
+    lines.append(_lint_summary(report))
+    return Outcome(report.as_json(), tuple(lines), exit_code=1 if report.failed else 0)
+
+
+def _lint_summary(report: LintReport) -> str:
+    counts = f"{report.passed} clean, {report.warned} with warnings, {report.failed} with errors"
+    return f"{report.total} specs: {counts}"
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 unless everything is checked.")
+@on_project
+def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
+    """See whether a spec's acceptance criteria are met."""
+    from clew.specs.check.verify import verify as look
+
+    found = look(opened(project).load(spec_id))
+    lines = [f"{found['spec_id']}: {found['verification_notes']}"]
+    lines += [f"  {item}" for item in found["unchecked_items"]]
+    code = 1 if exit_code and not found["verified"] else 0
+    return Outcome(found, tuple(lines), exit_code=code)
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@on_project
+def diagnose(spec_id: str, project: str | None) -> Outcome:
+    """Find out what is wrong with a spec."""
+    from clew.specs.change.diagnose import diagnose_any
+
+    found = diagnose_any(opened(project), spec_id)
+    rows = tuple(
+        ("ok" if check["passed"] else "fail", check["name"], check["details"])
+        for check in found["checks"]
+    )
+    lines: list[str | Table] = [
+        f"{found['spec_id']}  {found['status']}  ({found['location']})",
+        Table(("", "check", "found"), rows),
+        found["diagnosis"],
+    ]
+    return Outcome(found, (*lines, *([found["suggestion"]] if found["suggestion"] else [])))
+
+
+@command()
+@click.argument("query", nargs=-1)
+@click.option(
+    "--format", "form", type=click.Choice(("json", "csv", "markdown")), default="json",
+    show_default=True, help="In which form.")  # fmt: skip
+@click.option("--fields", metavar="NAMES", help="Names between commas, or all.")
+@click.option("--archived", is_flag=True, help="Also archived specs.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead.")
+@on_project
+def export(
+    query: tuple[str, ...],
+    form: str,
+    fields: str | None,
+    output: str | None,
+    *,
+    archived: bool,
+    project: str | None,
+) -> Outcome:
+    """Write specs as JSON, CSV or Markdown; QUERY chooses which."""
+    from clew.kit.files import write_atomic
+    from clew.specs.query.export import export_specs, fields_of
+    from clew.specs.query.search import matching_heads
+
+    store = opened(project)
+    if query:
+        heads = matching_heads(store, " ".join(query), archived=archived)
+    else:
+        heads = store.heads(archived=archived)
+    text = export_specs(store, heads, form, fields_of(fields))
+    if output:
+        write_atomic(Path(output), text if text.endswith("\n") else f"{text}\n")
+        return Outcome({"file": output, "specs": len(heads)}, (f"{len(heads)} specs: {output}",))
+    return Outcome({"format": form, "specs": len(heads), "text": text}, (text.rstrip("\n"),))
+
+
+@command()
+@click.argument("query", nargs=-1)
+@click.option(
+    "--format", "form", type=click.Choice(("text", "mermaid", "dot")), default="text",
+    show_default=True, help="In which form.")  # fmt: skip
+@on_project
+def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
+    """Draw what waits for what; QUERY chooses which specs."""
+    from clew.specs.query.dag import build_dag, render
+    from clew.specs.query.search import matching_heads
+
+    store = opened(project)
+    heads = matching_heads(store, " ".join(query)) if query else store.heads()
+    drawn = render(build_dag(heads, store.graph()), form)
+    return Outcome({"format": form, "text": drawn}, (drawn.rstrip("\n"),))
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@on_project
+def drift(spec_id: str | None, project: str | None) -> Outcome:
+    """Find completed specs whose files changed since; exit code 1 if there are any."""
+    from clew.specs.check.drift import find_drift
+
+    store = opened(project)
+    found = find_drift(store, [store.load(spec_id).id] if spec_id else None)
+    lines = [f"{item['id']}: {', '.join(item['changed'])}" for item in found if item["changed"]]
+    code = 1 if lines else 0
+    return Outcome({"drifted": found}, tuple(lines or ["No drift."]), exit_code=code)
+
+
+@command()
+@click.option("--spec", "spec_id", metavar="ID", help="Only this spec.")
+@click.option("--by", metavar="NAME", help="Only this person or program.")
+@click.option("--since", metavar="TIME", help="Only after this time: 2h, 3d, 2026-01-31.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many."
+)
+@on_project
+def activity(
+    spec_id: str | None, by: str | None, since: str | None, limit: int, project: str | None
+) -> Outcome:
+    """Show who changed what, and when; the newest first."""
+    from clew.specs.query.activity import recent
+
+    store = opened(project)
+    full = store.load(spec_id).id if spec_id else None
+    found = recent(store, spec_id=full, by=by, since=since, limit=limit)
+    rows = tuple((e["time"], e["id"], e["by"], e["what"]) for e in found)
+    shown = Table(("when", "spec", "by", "what"), rows) if rows else "Nothing has happened."
+    return Outcome({"entries": found}, (shown,))
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@click.option("--all", "every", is_flag=True, help="Every active spec.")
+@click.option("--dry-run", is_flag=True, help="Say what would be set.")
+@on_project
+def derive(spec_id: str | None, *, every: bool, dry_run: bool, project: str | None) -> Outcome:
+    """Fill in the fields that the configuration derives from branch, path or environment."""
+    from clew.specs.change.derive import derive_spec
+
+    store = opened(project)
+    if every == bool(spec_id):
+        raise UsageError("Specify --all or provide SPEC_ID", "See: chant derive --help")
+    config = settings_of(store)
+    names = [head.id for head in store.heads()] if every else [store.load(spec_id or "").id]
+    found = [derive_spec(store, name, config, actor=who(), dry_run=dry_run) for name in names]
+    lines = [f"{item.spec_id}: {_set_fields(item.fields)}" for item in found if item.fields]
+    lines += [f"warning: {item.spec_id}: {text}" for item in found for text in item.warnings]
+    data = {"derived": [item._asdict() for item in found], "dry_run": dry_run}
+    return Outcome(data, tuple(lines or ["Nothing to derive."]))
+
+
+def _set_fields(fields: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in fields.items())
+
+
+@command()
+@click.argument("name", required=False)
+@on_project
+def template(name: str | None, project: str | None) -> Outcome:
+    """List templates, or show one."""
+    from clew.specs.change.templates import list_templates, load_template
+
+    places = opened(project).places
+    if name:
+        found = load_template(places, name)
+        text = found.path.read_text("utf-8", "replace")
+        return Outcome(found.as_json(), (text.rstrip("\n"),))
+    templates, problems = list_templates(places)
+    rows = tuple((t.name, t.scope, t.description) for t in templates)
+    listed: str | Table = Table(("name", "from", "description"), rows) if rows else "No templates."
+    data = {"templates": [t.as_json() for t in templates], "problems": problems}
+    return Outcome(data, (listed, *(f"warning: {problem}" for problem in problems)))
+
+
+@command()
+@click.option("--validate", is_flag=True, help="Exit with 1 if something is wrong.")
+@on_project
+def config(*, validate: bool, project: str | None) -> Outcome:
+    """Show the settings that hold and where each comes from."""
+    from clew.specs.store.settings import KEYS
+
+    settings = settings_of(opened(project))
+    rows = []
+    for name, setting in KEYS.items():
+        path = tuple(name.split("."))
+        said = None if "*" in path else settings.value(*path)
+        if "*" not in path:
+            rows.append((name, _shown(setting.default if said is None else said),
+                         settings.origin(*path)))  # fmt: skip
+    warnings = [str(warning) for warning in settings.warnings]
+    data = {"settings": [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]}
+    lines = [f"warning: {warning}" for warning in warnings]
+    return Outcome(
+        {**data, "warnings": warnings},
+        (Table(("key", "value", "from"), tuple(rows)), *lines),
+        exit_code=1 if validate and warnings else 0,
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+@command(name="merge-driver")
+@click.argument("base")
+@click.argument("ours")
+@click.argument("theirs")
+def merge_driver(base: str, ours: str, theirs: str) -> Outcome:
+    """Merge one spec file, as git asks for it; exit code 1 if people must decide."""
+    from clew.specs.change.merge_driver import merge_files
+
+    conflicts = merge_files(Path(base), Path(ours), Path(theirs))
+    lines = tuple(f"conflict in {name}" for name in conflicts)
+    return Outcome({"conflicts": list(conflicts)}, lines, exit_code=1 if conflicts else 0)

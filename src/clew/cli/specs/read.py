@@ -1,0 +1,258 @@
+"""Specs on the command line, the reading half: `chant …`, and the same under `clew spec …`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.command_table import SPEC_COMMANDS
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.specs.store.store import SpecStore
+
+spec = LazyGroup(
+    name="spec",
+    entries=SPEC_COMMANDS,
+    help="Specs: Markdown files that say what is to be done, and how one knows that it is.",
+    no_args_is_help=True,
+)
+
+
+def on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """The option that names the project."""
+    option = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
+    return option(function)
+
+
+def opened(project: str | None) -> SpecStore:
+    """The spec store of the project that a command is about."""
+    from clew.specs.store.store import open_store
+    from clew.work.runs.repair_on_call import attend_project
+
+    store = open_store(project=project)
+    attend_project(store.project)
+    return store
+
+
+def problem_lines(answer: dict[str, Any]) -> list[str]:
+    """One warning for each file that could not be read as a spec."""
+    return [_problem_line(problem) for problem in answer.get("problems", ())]
+
+
+def _problem_line(problem: dict[str, Any]) -> str:
+    place = f"{problem['path']}:{problem['line']}" if problem["line"] else problem["path"]
+    return f"warning: {place}: {problem['cause']}"
+
+
+def _page_outcome(page: dict[str, Any], empty: str) -> Outcome:
+    rows = tuple(_row(item) for item in page["specs"])
+    parts: list[str | Table] = []
+    if rows:
+        parts.append(Table(("id", "status", "type", "title", "waits for"), rows))
+    elif not page["total"]:
+        parts.append(empty)
+    if page["returned"] < page["total"]:
+        parts.append(f"{page['returned']} of {page['total']}; --limit and --offset show more.")
+    return Outcome(page, (*parts, *problem_lines(page)))
+
+
+def _row(item: dict[str, Any]) -> tuple[str, ...]:
+    waits = ", ".join(f"{by['id']} ({by['reason']})" for by in item.get("blocked_by", ()))
+    return (item["id"], item["status"], item["type"], item["title"] or "(no title)", waits)
+
+
+@command(name="list")
+@click.argument("query", nargs=-1)
+@click.option("--status", metavar="STATUS", help="Only this status; also ready and blocked.")
+@click.option("--ready", "only_ready", is_flag=True, help="Only what can be worked on now.")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Any of these labels.")
+@click.option("--type", "spec_type", metavar="TYPE", help="Only this type.")
+@click.option("--count", is_flag=True, help="Only how many there are.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many."
+)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
+@on_project
+def list_command(  # noqa: PLR0913 - one parameter per option
+    query: tuple[str, ...],
+    status: str | None,
+    *,
+    only_ready: bool,
+    labels: tuple[str, ...],
+    spec_type: str | None,
+    count: bool,
+    limit: int,
+    offset: int,
+    project: str | None,
+) -> Outcome:
+    """List specs. QUERY narrows it: status:pending label:auth -label:wip "exact phrase"."""
+    from clew.specs.query.lists import list_specs
+
+    page = list_specs(
+        opened(project),
+        status="ready" if only_ready else status,
+        labels=labels,
+        spec_type=spec_type,
+        query=" ".join(query) or None,
+        limit=limit,
+        offset=offset,
+    )
+    if count:
+        return Outcome({"total": page["total"]}, (str(page["total"]),))
+    return _page_outcome(page, 'No specs. Add one: chant add "what is to be done"')
+
+
+@command()
+@click.option(
+    "--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many."
+)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
+@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Any of these labels.")
+@on_project
+def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None) -> Outcome:
+    """List the specs that can be worked on now."""
+    from clew.specs.query.lists import ready_specs
+
+    page = ready_specs(opened(project), limit=limit, offset=offset, labels=labels)
+    return _page_outcome(page, "Nothing is ready. `chant list` shows what waits, and for what.")
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--body", "only_body", is_flag=True, help="Only the text below the frontmatter.")
+@click.option("--raw", is_flag=True, help="The file as it is.")
+@on_project
+def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Outcome:
+    """Show one spec."""
+    from clew.specs.tools import spec_data
+
+    store = opened(project)
+    found = store.load(spec_id)
+    data = spec_data(store, found)
+    if raw:
+        return Outcome(data, (found.raw.decode("utf-8", "replace").rstrip("\n"),))
+    if only_body:
+        return Outcome(data, (found.body.rstrip("\n"),))
+    return Outcome(data, (_facts(data), "", found.body.strip("\n")))
+
+
+def _facts(data: dict[str, Any]) -> str:
+    lines = [f"{data['id']}  {data['status']}  {data['type']}{'  archived' * data['archived']}"]
+    names = ("depends_on", "labels", "target_files", "commits", "members")
+    shown = {name: ", ".join(data[name]) for name in names if data[name]}
+    texts = ("prompt", "branch", "model", "completed_at")
+    shown |= {name: data[name] for name in texts if data[name]}
+    if data["criteria"]["total"]:
+        shown["criteria"] = "{checked} of {total} checked".format(**data["criteria"])
+    if data["blocked_by"]:
+        waits = [f"{blocker['id']} ({blocker['reason']})" for blocker in data["blocked_by"]]
+        shown["waits for"] = ", ".join(waits)
+    width = max(map(len, shown), default=0)
+    return "\n".join([*lines, *(f"  {name:{width}}  {value}" for name, value in shown.items())])
+
+
+@command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--archived", is_flag=True, help="Also archived specs.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
+@on_project
+def search(
+    query: tuple[str, ...], *, archived: bool, limit: int, offset: int, project: str | None
+) -> Outcome:
+    """Search titles and bodies, best first, with the lines that match.
+
+    QUERY is words, "exact phrases" and filters: status: label: type: depends: file: completed:
+    updated: is:ready; a minus in front excludes.
+    """
+    from clew.specs.query.search import search_specs
+
+    words = " ".join(query)
+    found = search_specs(opened(project), words, limit=limit, offset=offset, archived=archived)
+    parts = [line for hit in found["specs"] for line in _hit_lines(hit)]
+    if found["returned"] < found["total"]:
+        parts.append(f"{found['returned']} of {found['total']}; --offset shows more.")
+    return Outcome(found, tuple(parts or [f"Nothing found for: {words}"]))
+
+
+def _hit_lines(hit: dict[str, Any]) -> list[str]:
+    first = f"{hit['id']}  {hit['status']}  {hit['title'] or '(no title)'}"
+    return [first, *(f"    {s['line']}: {s['text']}" for s in hit.get("snippets", ()))]
+
+
+@command()
+@click.option("--brief", is_flag=True, help="One line.")
+@click.option("--activity", "include_activity", is_flag=True, help="When each last moved.")
+@on_project
+def status(*, brief: bool, include_activity: bool, project: str | None) -> Outcome:
+    """Count specs by status."""
+    from clew.specs.query import lists as pages
+
+    store = opened(project)
+    counts = pages.status_counts(store)
+    if include_activity:
+        counts["in_progress_activity"] = pages.activity(store)
+    if brief:
+        return Outcome(counts, (pages.brief_status(counts),))
+    names = [name for name in counts if isinstance(counts[name], int)]
+    rows = tuple((name, str(counts[name])) for name in names)
+    parts: list[str | Table] = [Table(("status", "specs"), rows)]
+    if counts.get("in_progress_activity"):
+        columns = ("id", "title", "spec_modified", "log_modified")
+        moved = tuple(
+            tuple(str(item[name] or "-") for name in columns)
+            for item in counts["in_progress_activity"]
+        )
+        parts.append(Table(("id", "title", "spec changed", "log changed"), moved))
+    return Outcome(counts, (*parts, *problem_lines(counts)))
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option(
+    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="How many lines."
+)
+@click.option("--offset", type=click.IntRange(0), help="From this byte on.")
+@click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
+@click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until Ctrl-C.")
+@on_project
+def log(
+    spec_id: str,
+    lines: int,
+    offset: int | None,
+    since: str | None,
+    *,
+    follow: bool,
+    project: str | None,
+) -> Outcome:
+    """Show a spec's log."""
+    from clew.specs.query.logs import read_log
+
+    store = opened(project)
+    full = store.load(spec_id).id
+    path = store.places.log_file(full)
+    page = read_log(path, full, lines=lines, offset=offset, since=since)
+    if follow:
+        _follow(path, full, page.content, page.byte_offset)
+    return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
+
+
+def _follow(path: Any, spec_id: str, content: str, offset: int) -> None:
+    """Print what comes, until somebody stops it."""
+    import time
+
+    from clew.specs.query.logs import read_log
+
+    while True:
+        click.echo(content, nl=False)
+        page = read_log(path, spec_id, lines=1000, offset=offset)
+        content, offset = page.content, page.byte_offset
+        if not content:
+            time.sleep(0.3)

@@ -1,0 +1,1 @@
+"""`chant work`, `merge`, `watch` and what follows them."""

@@ -1,0 +1,188 @@
+"""Work while it goes on: a table that lives on a terminal, plain lines elsewhere.
+
+All of it goes to standard error; what a command answers comes after it, on standard output.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from clew.cli.core.render import is_terminal
+from clew.cli.core.streams import say
+from clew.kit import jsontext
+from clew.kit.text.display import clipped, shown_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from clew.work.journal.schedules import Schedule
+    from clew.work.model import Run
+    from clew.work.paths import Places
+
+_LOOK_SECONDS = 0.25
+_LONGEST = 100
+_SHOWN = ("state", "tool")
+
+
+def follow_run(places: Places, run_id: str) -> Run:
+    """Show one run until it is over and its spec knows."""
+    from clew.work.journal.journal import open_journal
+
+    with _shown(places) as show:
+        while True:
+            _reconcile(places)
+            with open_journal(places) as journal:
+                run = journal.get(run_id)
+            show([run])
+            if run.settled_at is not None:
+                return run
+            time.sleep(_LOOK_SECONDS)
+
+
+def follow_schedule(places: Places, schedule_id: str) -> tuple[Schedule, list[Run]]:
+    """Show a schedule until it is over; gives it and the last run of each of its specs."""
+    from clew.work.journal.journal import open_journal
+    from clew.work.journal.schedules import get_schedule
+
+    with _shown(places) as show:
+        while True:
+            _reconcile(places)
+            with open_journal(places) as journal:
+                schedule = get_schedule(journal, schedule_id)
+                found = [run for run in journal.runs() if _is_part(run, schedule)]
+            latest = list({run.spec_id: run for run in reversed(found)}.values())
+            show(latest)
+            if schedule.ended_at is not None:
+                return schedule, latest
+            time.sleep(_LOOK_SECONDS)
+
+
+def _reconcile(places: Places) -> None:
+    from clew.work.runs.reconcile import reconcile
+
+    reconcile(places)
+
+
+def _is_part(run: Run, schedule: Schedule) -> bool:
+    return run.mode == schedule.mode and run.created_at >= schedule.created_at
+
+
+@contextmanager
+def _shown(places: Places) -> Iterator[Callable[[list[Run]], None]]:
+    """How runs are shown here, for as long as somebody looks."""
+    try:
+        if is_terminal(sys.stderr):
+            with _live_table(places) as show:
+                yield show
+        else:
+            yield _Lines(places).show
+    except KeyboardInterrupt:
+        say("The work goes on without you: `clew runs` shows it, `clew pause ID` stops it.")
+        raise
+
+
+class _Lines:
+    """New events as plain lines."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._tails: dict[str, Tail] = {}
+
+    def show(self, runs: list[Run]) -> None:
+        """Print what is new."""
+        for run in runs:
+            if run.run_id not in self._tails:
+                self._tails[run.run_id] = Tail(self._places.events(run.spec_id), run.run_id)
+            for event in self._tails[run.run_id].new():
+                if event.get("type") in _SHOWN:
+                    say(event_line(run.spec_id, event))
+
+
+def event_line(spec_id: str, event: dict[str, Any]) -> str:
+    """One event as a line: its time, the spec, what happened."""
+    text = " ".join(str(event.get("text", "")).split())
+    word = "" if event.get("type") == "state" else f"{event.get('type')}: "
+    return f"{str(event.get('ts', ''))[11:19]} {spec_id}: {word}{clipped(text, 160)}"
+
+
+class Tail:
+    """The events of one run as they come."""
+
+    def __init__(self, path: Path, run_id: str) -> None:
+        self._path = path
+        self._run_id = run_id
+        self._offset = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """What came since the last look; a line that is not whole yet is left for the next."""
+        try:
+            with self._path.open("rb") as stream:
+                stream.seek(self._offset)
+                data = stream.read()
+        except FileNotFoundError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        found = []
+        for line in whole.splitlines():
+            try:
+                event = jsontext.loads_bytes(line)
+            except jsontext.JsonError:
+                continue
+            if isinstance(event, dict) and event.get("run") == self._run_id:
+                found.append(event)
+        return found
+
+
+@contextmanager
+def _live_table(places: Places) -> Iterator[Callable[[list[Run]], None]]:
+    from rich.console import Console
+    from rich.live import Live
+
+    tails: dict[str, Tail] = {}
+    last: dict[str, str] = {}
+    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+
+        def show(runs: list[Run]) -> None:
+            for run in runs:
+                tail = tails.setdefault(run.run_id, Tail(places.events(run.spec_id), run.run_id))
+                for event in tail.new():
+                    text = " ".join(str(event.get("text", "")).split())
+                    last[run.run_id] = text or last.get(run.run_id, "")
+            live.update(_table(runs, last), refresh=True)
+
+        yield show
+
+
+def _table(runs: list[Run], last: dict[str, str]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in ("spec", "phase", "time", "cost"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("now", no_wrap=True, overflow="ellipsis", ratio=1)
+    for run in runs:
+        now = shown_text(clipped(run.failure or last.get(run.run_id, ""), _LONGEST))
+        style = "red" if run.failure else "green" if run.phase == "finished" else ""
+        cells = (run.spec_id, str(run.phase), duration(run), _cost(run), " ".join(now.split()))
+        table.add_row(*(Text(cell) for cell in cells), style=style)
+    return table
+
+
+def duration(run: Run) -> str:
+    """How long a run took, or takes so far."""
+    from clew.work.runs.handover import elapsed_seconds
+
+    seconds = int(elapsed_seconds(run) or 0)
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+def _cost(run: Run) -> str:
+    return "" if run.cost_usd is None else f"${run.cost_usd:.2f}"

@@ -1,0 +1,288 @@
+"""What happens around runs, on the command line: merge, watch, split, cleanup."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.specs.read import on_project, opened
+from clew.kit.call import Call
+from clew.kit.errors import NotFound, UsageError
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.specs.store.config import Config
+    from clew.specs.store.store import SpecStore
+    from clew.work.merging.preconditions import Branch
+    from clew.work.merging.queue import MergeResult
+    from clew.work.paths import Places
+
+
+def _say(text: str) -> None:
+    """What is going on, for people; standard output is for the result."""
+    if sys.stderr.isatty():
+        click.echo(text, err=True)
+
+
+def _surroundings(project: str | None) -> tuple[Places, SpecStore, Config]:
+    from clew.specs.store.config import load_config
+    from clew.work.paths import Places
+
+    store = opened(project)
+    return Places(store.project), store, load_config(store.project)
+
+
+@command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "merge_all", is_flag=True, help="Every completed spec, and what waits.")
+@click.option("--list", "only_list", is_flag=True, help="Only show the branches and their state.")
+@click.option("--dry-run", is_flag=True, help="Say what would be merged, and what conflicts.")
+@click.option("--rebase", is_flag=True, help="Put the commits on top, without a merge commit.")
+@click.option("--delete-branch", is_flag=True, help="Remove worktree and branch afterwards.")
+@on_project
+def merge(
+    ids: tuple[str, ...],
+    *,
+    merge_all: bool,
+    only_list: bool,
+    dry_run: bool,
+    rebase: bool,
+    delete_branch: bool,
+    project: str | None,
+) -> Outcome:
+    """Merge finished specs into the main branch, checked, one after the other.
+
+    Exit code 0 if all of them are merged, 1 if any is not.
+    """
+    from clew.work.merging.preconditions import branches, expanded
+    from clew.work.merging.queue import MergeOptions, Merger
+    from clew.work.processes.child import Signals
+    from clew.work.runs.reconcile import reconcile
+
+    places, store, config = _surroundings(project)
+    reconcile(places)
+    if only_list or (dry_run and not ids):
+        return _branch_list(branches(places, store, config), only_due=dry_run)
+    if not ids and not merge_all:
+        raise UsageError("Which specs?", "Name them, or use --all; --list shows what there is.")
+    wanted = expanded(store, config, places, list(ids))
+    if merge_all:
+        wanted += [b.spec_id for b in branches(places, store, config) if b.is_due]
+    wanted = list(dict.fromkeys(wanted))
+    if dry_run:
+        found = [branch for branch in branches(places, store, config) if branch.spec_id in wanted]
+        return _branch_list(found, only_due=False)
+    options = MergeOptions("rebase" if rebase else None, delete_branch)
+    with Signals().noted() as signals:
+        merger = Merger(places, store, config, _say, lambda: signals.stop_asked)
+        results = merger.merge(wanted, options)
+        if merge_all:
+            told = {result.spec_id for result in results}
+            results += [one for one in merger.work_off() if one.spec_id not in told]
+    return _merge_outcome(results)
+
+
+def _merge_outcome(results: list[MergeResult]) -> Outcome:
+    rows = tuple((r.spec_id, r.status, (r.commit or "")[:12], _first(r.note)) for r in results)
+    parts: list[str | Table] = [Table(("id", "merge", "commit", "note"), rows)] if rows else []
+    for result in results:
+        if result.note and "\n" in result.note:
+            parts.append(f"{result.spec_id}: {result.note}")
+        if result.left_out:
+            names = ", ".join(result.left_out)
+            parts.append(f"{result.spec_id}: left out, specs are kept in the project: {names}")
+        if result.hint:
+            parts.append(f"{result.spec_id}: {result.hint}")
+    data = {"merges": [result.as_json() for result in results]}
+    failed = any(not result.is_merged for result in results)
+    return Outcome(data, tuple(parts or ["Nothing to merge."]), exit_code=int(failed))
+
+
+def _branch_list(found: list[Branch], *, only_due: bool) -> Outcome:
+    shown = [branch for branch in found if branch.is_due or not only_due]
+    rows = tuple((b.spec_id, b.state, str(b.commits), b.branch, b.note) for b in shown)
+    names = ("spec_id", "branch", "state", "note", "commits", "conflict_spec")
+    data = [{**{n: getattr(b, n) for n in names}, "files": list(b.files)} for b in shown]
+    table = Table(("id", "state", "commits", "branch", "note"), rows)
+    return Outcome({"branches": data}, (table if rows else "No branches of specs.",))
+
+
+def _first(note: str | None) -> str:
+    return (note or "").partition("\n")[0]
+
+
+@command()
+@click.option("--once", is_flag=True, help="One look, then end.")
+@click.option("--dry-run", is_flag=True, help="One look that changes nothing.")
+@click.option("--start", type=click.IntRange(0), default=0, metavar="N",
+              help="Also start ready specs, N at once. This calls agents.")  # fmt: skip
+@click.option("--poll-interval", type=click.IntRange(100), metavar="MS", help="Time between looks.")
+@click.option("--background", is_flag=True, help="Start it in the background.")
+@click.option("--stop", "stop_it", is_flag=True, help="Stop the one that runs.")
+@click.option("--status", "only_status", is_flag=True, help="Only tell whether one runs.")
+@on_project
+def watch(
+    *,
+    once: bool,
+    dry_run: bool,
+    start: int,
+    poll_interval: int | None,
+    background: bool,
+    stop_it: bool,
+    only_status: bool,
+    project: str | None,
+) -> Outcome:
+    """Finish, merge and clean up what agents have done, until Ctrl-C or idle for long."""
+    from clew.work.scheduling.watch_control import start_watch, stop_watch, watch_status
+
+    places, _store, _config = _surroundings(project)
+    if only_status:
+        return _status_outcome(watch_status(places))
+    if stop_it:
+        pid = stop_watch(places, 30)
+        return Outcome({"pid": pid}, (f"Sent stop signal to watch process (PID: {pid})",))
+    if background:
+        pid = start_watch(places)
+        return Outcome({"pid": pid}, (f"Started watch process (PID: {pid})",))
+    return _watched(places, start, poll_interval, once=once, dry_run=dry_run)
+
+
+def _watched(places: Places, start: int, poll: int | None, *, once: bool, dry_run: bool) -> Outcome:
+    from clew.work.processes.child import Signals
+    from clew.work.scheduling.watch_control import watch_lock
+    from clew.work.scheduling.watch_loop import Watch, WatchOptions, run_watch, watch_log
+
+    lines: list[str] = []
+    log = watch_log(places)
+
+    def say(text: str) -> None:
+        lines.append(text)
+        if not dry_run:
+            log(text)
+        if not (once or dry_run):
+            click.echo(text)
+
+    options = WatchOptions(start, dry_run, poll / 1000 if poll else None)
+    lock = watch_lock(places)
+    try:
+        with Signals().noted() as signals:
+            looking = Watch(places, options, say, lambda: signals.stop_asked)
+            if dry_run:
+                looking.look()
+            else:
+                run_watch(looking, signals, once=once)
+    finally:
+        lock.release()
+    shown = tuple(lines) if once or dry_run else ()
+    return Outcome({"lines": lines}, shown or (("Nothing to do.",) if dry_run else ()))
+
+
+def _status_outcome(status: dict[str, object]) -> Outcome:
+    views = status["worktrees"]
+    assert isinstance(views, list)
+    first = "A watch is running." if status["watch_running"] else "No watch is running."
+    rows = tuple(
+        (view["spec_id"], view["status"], str(len(view["commits"])), view["path"]) for view in views
+    )
+    table = (Table(("id", "agent", "commits", "worktree"), rows),) if rows else ()
+    return Outcome(status, (first, *table))
+
+
+class _ShownCall(Call):
+    """A call whose progress people see on a terminal, and that a signal stops."""
+
+    def report_progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Show it."""
+        if message:
+            _say(message)
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--force", is_flag=True, help="Also if its text says that it is tightly coupled.")
+@click.option("--recursive", is_flag=True, help="Split members that are still too large.")
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 10),
+    default=3,
+    show_default=True,
+    help="How deep at most.",
+)
+@click.option("--model", metavar="NAME", help="The model to ask.")
+@click.option("--without-model", is_flag=True, help="By criteria and files alone.")
+@click.option("--dry-run", is_flag=True, help="Only show the members.")
+@click.option("--undo", is_flag=True, help="Take the split back, if nobody worked on it.")
+@on_project
+def split(  # noqa: PLR0913 - one parameter per option
+    spec_id: str,
+    *,
+    force: bool,
+    recursive: bool,
+    max_depth: int,
+    model: str | None,
+    without_model: bool,
+    dry_run: bool,
+    undo: bool,
+    project: str | None,
+) -> Outcome:
+    """Split a spec into members, by the configured agent or by its criteria and files."""
+    from clew.work.split.apply import undo_split
+    from clew.work.split.split import SplitOptions, split_spec
+
+    places, store, _config = _surroundings(project)
+    if undo:
+        gone = undo_split(store, spec_id)
+        return Outcome({"removed": gone}, (f"Undone; removed {', '.join(gone)}.",))
+    options = SplitOptions(force, recursive, max_depth, dry_run, without_model, model)
+    done = split_spec(places, store, spec_id, options, call=_ShownCall()).as_json()
+    rows = tuple(
+        (
+            member["id"],
+            member["title"],
+            str(len(member["acceptance_criteria"])),
+            ", ".join(member["target_files"]),
+            ", ".join(member["depends_on"]),
+        )
+        for member in done["members"]
+    )
+    table = Table(("id", "title", "criteria", "files", "waits for"), rows)
+    warnings = [f"warning: {text}" for text in done["warnings"]]
+    return Outcome(done, (f"{done['message']} (by {done['method']}).", table, *warnings))
+
+
+@command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--force", is_flag=True, help="Also dirty or unmerged work; it is kept under refs.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@on_project
+def cleanup(ids: tuple[str, ...], *, force: bool, dry_run: bool, project: str | None) -> Outcome:
+    """Remove worktrees and branches whose work is in the main branch.
+
+    Exit code 1 if a spec that was named is refused.
+    """
+    from clew.work.merging.cleanup import REFUSED, clean_up
+    from clew.work.runs.reconcile import reconcile
+
+    places, store, config = _surroundings(project)
+    if force and not ids:
+        raise UsageError("--force needs the specs by name", "clew cleanup --force ID")
+    reconcile(places)
+    names = [_owned_name(store, name) for name in ids]
+    found = clean_up(places, config, names, force=force, dry_run=dry_run)
+    rows = tuple((item.spec_id, item.deed, item.note, item.path) for item in found)
+    parts: list[str | Table] = [Table(("id", "worktree", "note", "path"), rows)] if rows else []
+    parts += [f"{item.spec_id}: kept {', '.join(item.kept)}" for item in found if item.kept]
+    refused = bool(ids) and any(item.deed == REFUSED for item in found)
+    data = {"worktrees": [item.as_json() for item in found]}
+    return Outcome(data, tuple(parts or ["No worktrees."]), exit_code=int(refused))
+
+
+def _owned_name(store: SpecStore, name: str) -> str:
+    """The full id; a worktree may outlive its spec."""
+    try:
+        return store.load(name).id
+    except NotFound:
+        return name

@@ -1,0 +1,377 @@
+"""Work on the command line: `clew work …` and the same under `chant`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.core.streams import say
+from clew.cli.specs.read import on_project
+from clew.kit.errors import ClewError, NotFound, UsageError
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.specs.store.store import SpecStore
+    from clew.work.model import Run
+    from clew.work.paths import Places
+    from clew.work.scheduling.start import Begun, Mode
+
+_FOLLOW_SECONDS = 0.3
+
+
+def opened_work(project: str | None) -> tuple[Places, SpecStore]:
+    """The places and the specs of the project that a command is about; orphans are put right."""
+    from clew.specs.store.store import open_store
+    from clew.work.paths import Places
+    from clew.work.runs.reconcile import reconcile
+
+    store = open_store(project=project)
+    places = Places(store.project)
+    reconcile(places)
+    return places, store
+
+
+def _on_agent(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """The options that say who works, with what, and from where."""
+    for option in (
+        click.option("--base", metavar="REF", help="Where work starts from; the main branch."),
+        click.option("--model", metavar="NAME", help="The agent's model."),
+        click.option("--agent", metavar="NAME", help="Which agent works; else as configured."),
+        click.option("--prompt", metavar="NAME", help="Which prompt it gets."),
+        click.option("--allow-no-commits", is_flag=True, help="Done even if nothing changed."),
+        click.option("--detach", is_flag=True, help="Return at once; the work goes on."),
+        click.option("--no-watch", is_flag=True, help="Do not start the watch, which merges."),
+    ):
+        function = option(function)
+    return function
+
+
+@command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--chain", is_flag=True, help="One after the other, then all that is ready.")
+@click.option("--chain-max", type=click.IntRange(1), metavar="N", help="At most so many specs.")
+@click.option("--parallel", type=click.IntRange(1, 64), metavar="N", help="So many at once.")
+@click.option(
+    "--label", "labels", multiple=True, metavar="LABEL", help="Only these, of what is ready."
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["stop", "skip", "retry"]),
+    help="What a failed spec means for the others; retry tries it again first.",
+)
+@click.option("--retries", type=click.IntRange(0), metavar="N", help="Try again at most so often.")
+@click.option("--no-merge", is_flag=True, help="Leave the branches of several specs unmerged.")
+@click.option("--skip-criteria", is_flag=True, help="Start in spite of lint errors.")
+@click.option("--skip-deps", is_flag=True, help="Start in spite of open dependencies.")
+@click.option("--skip-approval", is_flag=True, help="Start without approval.")
+@_on_agent
+@on_project
+def work(
+    ids: tuple[str, ...], *, detach: bool, no_watch: bool, project: str | None, **given: Any
+) -> Outcome:
+    """Have an agent work on specs, each in a git worktree of its own.
+
+    Ctrl-C leaves the work running; `clew pause ID` stops it and loses nothing.
+    """
+    from clew.work.scheduling.start import begin_work
+
+    mode = _mode(given)
+    if not ids and mode.name == "single":
+        raise UsageError(
+            "No spec is named", "Name one, or use --chain or --parallel N for all that is ready."
+        )
+    places, store = opened_work(project)
+    begun = begin_work(places, store, ids, mode, _options(given))
+    if not no_watch and begun.run_id is not None:
+        _start_watch(places)
+    return _begun(begun) if detach else _followed(places, store, begun)
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@_on_agent
+@on_project
+def resume(
+    spec_id: str, *, detach: bool, no_watch: bool, project: str | None, **given: Any
+) -> Outcome:
+    """Go on with a spec that was paused, cut off or failed: same branch, same files."""
+    from clew.work.journal.journal import open_journal
+    from clew.work.scheduling.start import Mode, begin_work
+
+    places, store = opened_work(project)
+    full = store.load(spec_id).id
+    with open_journal(places) as journal:
+        if journal.latest(full) is None:
+            raise NotFound(f"No agent has worked on spec '{full}'", f"Start: `clew work {full}`.")
+    begun = begin_work(places, store, (full,), Mode(), _options(given))
+    if not no_watch:
+        _start_watch(places)
+    return _begun(begun) if detach else _followed(places, store, begun)
+
+
+def _mode(given: dict[str, Any]) -> Mode:
+    from clew.work.scheduling.start import Mode
+
+    return Mode(
+        chain=given["chain"] or given["chain_max"] is not None,
+        parallel=given["parallel"],
+        most=given["chain_max"],
+        merge=not given["no_merge"],
+        on_failure=given["on_failure"],
+        retries=given["retries"],
+        labels=given["labels"],
+    )
+
+
+def _options(given: dict[str, Any]) -> Any:
+    from clew.work.agents.options import WorkOptions
+
+    names = WorkOptions.__dataclass_fields__
+    return WorkOptions(**{name: value for name, value in given.items() if name in names})
+
+
+def _start_watch(places: Places) -> None:
+    """Have finished work merged; that this cannot start must not keep anybody from working."""
+    from clew.work.scheduling.watch_control import is_watched, start_watch
+
+    try:
+        if not is_watched(places):
+            start_watch(places)
+    except ClewError as error:
+        say(f"warning: the watch was not started: {error.message}")
+
+
+def _begun(begun: Begun) -> Outcome:
+    record = begun.record
+    words = f"Started {record['mode']} work on {record['spec_id']} (PID {record['pid']})."
+    return Outcome(record, (words, f"`clew logs -f {record['spec_id']}` shows it."))
+
+
+def _followed(places: Places, store: SpecStore, begun: Begun) -> Outcome:
+    from clew.cli.work.follow import follow_run, follow_schedule
+    from clew.work.runs.listing import run_data
+    from clew.work.scheduling.watch_control import is_watched
+
+    if begun.run_id is not None:
+        run = follow_run(places, begun.run_id)
+        data = {**run_data(run), "spec_status": store.load(run.spec_id).status}
+        ending = _ending(data, watched=is_watched(places))
+        return Outcome(data, (ending,), 0 if data["spec_status"] == "completed" else 1)
+    schedule, runs = follow_schedule(places, str(begun.schedule_id))
+    data = {
+        **begun.record,
+        "status": schedule.status,
+        "note": schedule.note,
+        "runs": [{**run_data(r), "spec_status": store.load(r.spec_id).status} for r in runs],
+    }
+    parts: list[str | Table] = [_runs_table(runs)] if runs else []
+    parts.append(f"{schedule.mode}: {schedule.note}")
+    return Outcome(data, tuple(parts), 0 if schedule.status == "completed" else 1)
+
+
+def _ending(data: dict[str, Any], *, watched: bool) -> str:
+    said = f"{data['spec_id']}: {data['spec_status'].replace('_', ' ')}"
+    if data["spec_status"] == "completed":
+        after = "the watch merges it" if watched else f"merge it: `clew merge {data['spec_id']}`"
+        return f"{said}; the work is on branch {data['branch']}, {after}."
+    if data["failure"]:
+        said += f"\n{data['failure']}"
+    return f"{said}\n`clew work {data['spec_id']}` goes on with it; it is in {data['worktree']}."
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@click.option("--all", "everything", is_flag=True, help="All work, and start nothing more.")
+@on_project
+def pause(spec_id: str | None, *, everything: bool, project: str | None) -> Outcome:
+    """Stop the agent of a spec. Nothing is lost: `clew resume` goes on from there."""
+    from clew.work.runs.takeover import pause as stop
+
+    if (spec_id is None) is not everything:
+        raise UsageError("Name one spec, or use --all", "`clew runs` shows what is at work.")
+    places, store = opened_work(project)
+    names = _at_work(places) if everything else [str(spec_id)]
+    done: list[Run] = [stop(places, store, name) for name in names]
+    lines = [f"Successfully paused work for spec '{run.spec_id}'" for run in done]
+    data = {"paused": [{"id": run.spec_id, "worktree": run.worktree} for run in done]}
+    return Outcome(data, tuple(lines or ["Nothing was at work."]))
+
+
+def _at_work(places: Places) -> list[str]:
+    """Have the scheduler start nothing more; the specs that are at work now."""
+    from clew.work.journal.journal import open_journal
+    from clew.work.journal.schedules import ask_to_stop, schedules
+    from clew.work.model import FINISHING, RUNNING
+
+    with open_journal(places) as journal:
+        ask_to_stop(places, journal)
+        deadline = time.monotonic() + 20
+        while schedules(journal, running=True) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return [run.spec_id for run in journal.runs(phases=(*RUNNING, *FINISHING))]
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--force", is_flag=True, help="Even if no agent works on it now.")
+@on_project
+def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
+    """Stop the agent of a spec, keep others off it, and see where it is."""
+    from clew.work.runs.takeover import take_over
+
+    data = take_over(*opened_work(project), spec_id, force=force).as_json()
+    parts = [data["analysis"], ""]
+    if data["facts"]["diffstat"]:
+        parts += [data["facts"]["diffstat"], ""]
+    if data["log_tail"]:
+        parts += ["The end of its log:", data["log_tail"], ""]
+    return Outcome(data, (*parts, data["suggestion"]))
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option("--continue", "goes_on", is_flag=True, help="An agent goes on from your commits.")
+@click.option("--finish", is_flag=True, help="You are done: check it and complete the spec.")
+@click.option("--detach", is_flag=True, help="Return at once; the work goes on.")
+@on_project
+def release(
+    spec_id: str, *, goes_on: bool, finish: bool, detach: bool, project: str | None
+) -> Outcome:
+    """Hand back a spec that you took over."""
+    from clew.work.journal.status_files import process_view
+    from clew.work.runs.takeover import release as hand_back
+    from clew.work.runs.takeover import release_finished
+    from clew.work.scheduling.start import Begun, Mode, begin_work
+
+    if goes_on and finish:
+        raise UsageError("--continue and --finish exclude each other", "Choose one of them.")
+    places, store = opened_work(project)
+    if finish:
+        run = release_finished(places, store, spec_id)
+        begun = Begun(process_view(run), run.run_id, None)
+        return _begun(begun) if detach else _followed(places, store, begun)
+    run = hand_back(places, store, spec_id)
+    if goes_on:
+        begun = begin_work(places, store, (run.spec_id,), Mode())
+        return _begun(begun) if detach else _followed(places, store, begun)
+    words = f"Released {run.spec_id}; `clew resume {run.spec_id}` has an agent go on with it."
+    return Outcome({"id": run.spec_id, "phase": str(run.phase)}, (words,))
+
+
+@command()
+@click.argument("spec_id", metavar="[ID]", required=False)
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
+@on_project
+def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
+    """List runs, the newest first: of the project, or all steps of one spec's."""
+    from clew.work.runs.listing import list_runs, run_data
+
+    places, store = opened_work(project)
+    full = store.load(spec_id).id if spec_id else None
+    found = list_runs(places, full, limit)
+    data: dict[str, Any] = {"runs": [run_data(run) for run in found]}
+    if not found:
+        return Outcome(data, ("No runs yet. `clew work ID` starts one.",))
+    parts: list[str | Table] = [_runs_table(found)]
+    if full is not None:
+        parts += _latest_details(places, found[0], data)
+    return Outcome(data, tuple(parts))
+
+
+def _runs_table(found: list[Run]) -> Table:
+    from clew.cli.work.follow import duration
+
+    rows = tuple(
+        (
+            run.spec_id,
+            str(run.attempt),
+            str(run.phase),
+            run.agent,
+            (run.started_at or run.created_at)[:19].replace("T", " "),
+            duration(run),
+            "" if run.cost_usd is None else f"${run.cost_usd:.2f}",
+            (run.failure or "").split("\n")[0][:80],
+        )
+        for run in found
+    )
+    columns = ("spec", "attempt", "phase", "agent", "started (UTC)", "took", "cost", "failure")
+    return Table(columns, rows)
+
+
+def _latest_details(places: Places, run: Run, data: dict[str, Any]) -> list[str | Table]:
+    """Every step of the newest run, and its checks."""
+    from clew.work.journal.journal import open_journal
+
+    with open_journal(places) as journal:
+        moves, checks = journal.history(run.run_id), journal.checks(run.run_id)
+    data["moves"] = [vars(move) for move in moves]
+    data["checks"] = [vars(check) for check in checks]
+    steps = tuple((move.at[:19].replace("T", " "), move.after, move.note or "") for move in moves)
+    parts: list[str | Table] = [Table(("at (UTC)", "phase", "note"), steps)]
+    if checks:
+        rows = tuple(
+            (str(c.number), "passed" if c.passed else "FAILED", f"{c.seconds:.1f} s", c.command)
+            for c in checks
+        )
+        parts.append(Table(("criterion", "check", "took", "command"), rows))
+    return parts
+
+
+@command()
+@click.argument("spec_id", metavar="ID")
+@click.option(
+    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="How many lines."
+)
+@click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run is over.")
+@on_project
+def logs(
+    spec_id: str, lines: int, since: str | None, *, follow: bool, project: str | None
+) -> Outcome:
+    """Show what the agent of a spec did and said."""
+    from clew.specs.query.logs import read_log
+
+    places, store = opened_work(project)
+    full = store.load(spec_id).id
+    page = read_log(places.log(full), full, lines=lines, since=since)
+    if not follow:
+        return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
+    offset = _follow_log(places, full, page.content, page.byte_offset)
+    return Outcome({"spec_id": full, "byte_offset": offset})
+
+
+def _follow_log(places: Places, spec_id: str, content: str, offset: int) -> int:
+    """Print what comes until nobody works on the spec any more; how far that was."""
+    from clew.specs.query.logs import read_log
+
+    while True:
+        sys.stdout.write(content)
+        sys.stdout.flush()
+        is_over = not _is_worked_on(places, spec_id)
+        page = read_log(places.log(spec_id), spec_id, lines=1000, offset=offset)
+        content, offset = page.content, page.byte_offset
+        if not content and is_over:
+            return offset
+        if not content:
+            time.sleep(_FOLLOW_SECONDS)
+
+
+def _is_worked_on(places: Places, spec_id: str) -> bool:
+    from clew.work.journal.journal import open_journal
+    from clew.work.runs.reconcile import reconcile
+
+    try:
+        reconcile(places)
+    except ClewError:  # a journal that cannot be read; the log can
+        return True
+    with open_journal(places) as journal:
+        run = journal.latest(spec_id)
+    return run is not None and run.settled_at is None

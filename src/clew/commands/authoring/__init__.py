@@ -1,0 +1,1 @@
+"""Writing, editing, checking, importing and exporting commands."""

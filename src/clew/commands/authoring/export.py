@@ -1,0 +1,120 @@
+"""Commands in the forms of other programs, written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.commands.authoring.write import frontmatter_text
+from clew.commands.files import frontmatter, paths
+from clew.commands.files.templates import choose
+from clew.commands.render.describe import find_command_home
+from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, fill, names_in
+from clew.kit.errors import Conflict
+from clew.kit.files import write_atomic
+from clew.kit.text.display import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clew.commands.model import Command
+
+REGISTRY, CLAUDE, SKILL, CURSOR, FABRIC = "registry", "claude", "skill", "cursor", "fabric"
+PLACES = {
+    CLAUDE: ".claude/commands",
+    SKILL: ".claude/skills",
+    CURSOR: ".cursor/commands",
+    FABRIC: "patterns",
+}
+LONGEST_SKILL_NAME = 64
+LONGEST_SKILL_DESCRIPTION = 1024
+
+
+@dataclass(frozen=True)
+class Exported:
+    """One file to be written."""
+
+    path: str
+    text: str
+
+
+def export(
+    commands: Iterable[Command], kind: str, target: str, settings: Mapping[str, str] | None
+) -> tuple[list[Exported], list[str]]:
+    """The files that these commands become below a directory, and what was left out."""
+    files, skipped = [], []
+    for command in commands:
+        body = template_body(command, settings)
+        if body is None:
+            skipped.append(f"{command.label} has no template")
+            continue
+        name, text = _FORMS[kind](command, body)
+        files.append(Exported(paths.join(target, name), text))
+    return files, skipped
+
+
+def template_body(command: Command, settings: Mapping[str, str] | None) -> str | None:
+    """The default template of a command, without its frontmatter."""
+    home = find_command_home(command.agent, command.address, settings)
+    template = choose(home, "", "", strict=False) if home else None
+    if template is None:
+        return None
+    return frontmatter.split(paths.read_text(template.path))[1].lstrip()
+
+
+def write_all(files: list[Exported], *, force: bool) -> None:
+    """Write files; if any exists and nothing is forced, write none."""
+    there = [file.path for file in files if paths.exists(file.path)]
+    if there and not force:
+        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
+        raise Conflict(f"{shown_path(there[0])}{more} exists already", "Add --force to replace.")
+    for file in files:
+        write_atomic(Path(file.path), file.text)
+
+
+def _claude(command: Command, body: str) -> tuple[str, str]:
+    asked = _variables(body)
+    values = {VARIABLE + name: f"${number}" for number, name in enumerate(asked, 1)}
+    values |= {INPUT: "$ARGUMENTS", FILE: "$ARGUMENTS", DESTINATION: "$ARGUMENTS"}
+    meta: dict[str, object] = {"description": command.description}
+    if asked:
+        meta["argument-hint"] = " ".join(f"[{name}]" for name in asked)
+    text = f"{frontmatter_text(meta)}\n{fill(body, values)}"
+    return f"{command.c1}/{command.c2}-{command.c3}.md", text
+
+
+def _skill(command: Command, body: str) -> tuple[str, str]:
+    name = "-".join(command.address).lower().replace("_", "-")[:LONGEST_SKILL_NAME].strip("-")
+    description = command.description[:LONGEST_SKILL_DESCRIPTION]
+    head = frontmatter_text({"name": name, "description": description})
+    return f"{name}/SKILL.md", f"{head}\n{fill(body, _in_words(body))}"
+
+
+def _cursor(command: Command, body: str) -> tuple[str, str]:
+    return f"{'-'.join(command.address)}.md", fill(body, _in_words(body))
+
+
+def _fabric(command: Command, body: str) -> tuple[str, str]:
+    values = {VARIABLE + name: f"{{{{{name}}}}}" for name in _variables(body)}
+    text = fill(body, {**values, INPUT: "{{input}}"})
+    name = f"{command.c2}_{command.c3}".replace("-", "_")
+    return f"{name}/system.md", text if "{{input}}" in text else f"{text.rstrip()}\n\n# INPUT\n"
+
+
+def _variables(body: str) -> list[str]:
+    return [n.removeprefix(VARIABLE) for n in names_in(body) if n.startswith(VARIABLE)]
+
+
+def _in_words(body: str) -> dict[str, str]:
+    """Placeholders as words, for programs that fill nothing in."""
+    values = {VARIABLE + name: f"<{name}>" for name in _variables(body)}
+    return {
+        **values,
+        INPUT: "(the text given with this command)",
+        FILE: "(the file given with this command)",
+        DESTINATION: "(the destination given with this command)",
+    }
+
+
+_FORMS = {CLAUDE: _claude, SKILL: _skill, CURSOR: _cursor, FABRIC: _fabric}

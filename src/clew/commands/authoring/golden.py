@@ -1,0 +1,116 @@
+"""Examples beside templates: `t_<name>.json` has the options, `t_<name>.md` what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.commands.files import paths
+from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers, registries
+from clew.commands.registry import scan as live
+from clew.commands.render.arguments import request_from_arguments
+from clew.commands.render.execute import execute
+from clew.kit import jsontext
+from clew.kit.errors import ClewError, Invalid
+from clew.kit.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from clew.commands.registry.scan import Folder
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One example, and why it failed; an empty reason means that it passed."""
+
+    label: str
+    example: str
+    reason: str = ""
+    updated: bool = False
+
+
+def check_examples(
+    agent: str = DEFAULT_AGENT,
+    settings: Mapping[str, str] | None = None,
+    within: tuple[str, ...] = (),
+    *,
+    update: bool = False,
+) -> list[Checked]:
+    """Render every example again; without examples, every template once."""
+    layers = find_layers(settings)
+    listed, _ = registries(layers)
+    found: list[Checked] = []
+    taken: set[tuple[str, str, str]] = set()
+    for layer in layers:
+        if layer.origin == PACKAGED:
+            continue
+        for folder in live.find_folders(layer, agent, listed):
+            if folder.address[: len(within)] == within and folder.address not in taken:
+                taken.add(folder.address)
+                found += _check_folder(folder, agent, settings, update=update)
+    return found
+
+
+def _check_folder(
+    folder: Folder, agent: str, settings: Mapping[str, str] | None, *, update: bool
+) -> Iterator[Checked]:
+    label = " ".join(folder.address)
+    names = [n[2:-5] for n in paths.entries(folder.directory) if _is_example(n)]
+    for name in names:
+        base = paths.join(folder.directory, f"t_{name}")
+        try:
+            prompt = _rendered(folder, agent, settings, _options(f"{base}.json"))
+            yield _compared(label, name, f"{base}.md", prompt, update=update)
+        except ClewError as error:
+            yield Checked(label, name, error.full_text())
+    if not names:
+        yield _smoke(label, folder)
+
+
+def _is_example(name: str) -> bool:
+    return name.startswith("t_") and name.endswith(".json")
+
+
+def _options(path: str) -> dict[str, Any]:
+    try:
+        options = jsontext.loads(paths.read_text(path))
+    except jsontext.JsonError as error:
+        raise Invalid(f"Not JSON: {error} ({path})") from None
+    if not isinstance(options, dict):
+        raise Invalid(f"Expected an object of options: {path}")
+    return options
+
+
+def _rendered(
+    folder: Folder, agent: str, settings: Mapping[str, str] | None, options: dict[str, Any]
+) -> str:
+    c1, c2, c3 = folder.address
+    words = {"agent": agent, "c1": c1, "c2": c2, "c3": c3, "options": options}
+    return execute(request_from_arguments(words), settings).prompt
+
+
+def _compared(label: str, name: str, path: str, prompt: str, *, update: bool) -> Checked:
+    expected = paths.read_text(path) if paths.is_file(path) else None
+    if expected == prompt:
+        return Checked(label, name)
+    if update:
+        write_atomic(Path(path), prompt)
+        return Checked(label, name, updated=True)
+    if expected is None:
+        return Checked(label, name, f"{path} is missing; --update writes it")
+    lines = unified_diff(
+        expected.splitlines(), prompt.splitlines(), "expected", "rendered", lineterm="", n=1
+    )
+    return Checked(label, name, "\n".join(lines) or "Only the line ends differ")
+
+
+def _smoke(label: str, folder: Folder) -> Checked:
+    """Without an example, a template must at least be readable and say something."""
+    try:
+        text = live.read_variant(folder, folder.main_file)
+    except ClewError as error:
+        return Checked(label, "-", error.full_text())
+    return Checked(label, "-", "" if text.strip() else "The template is empty")

@@ -1,0 +1,1 @@
+"""Layers, names, variables and templates on disk."""

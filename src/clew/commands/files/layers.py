@@ -1,0 +1,210 @@
+"""Where commands are looked for: the layers, the configuration, the prompt directories.
+
+Nothing here may import what a cold start cannot afford.
+"""
+
+from __future__ import annotations
+
+import os
+
+from clew.commands.files import frontmatter, paths
+from clew.commands.files.variables import text_of
+from clew.kit import jsontext
+from clew.kit.errors import ClewError, Invalid, NotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+DEFAULT_AGENT = "climpt"
+# An earlier layer hides the same address in a later one.
+PROJECT, USER, PACKAGED = "project", "user", "packaged"
+HOME = ".agent/climpt"
+CONFIG_FILES = (f"{HOME}/mcp/config.json", f"{HOME}/config/registry_config.json")
+DEFAULT_REGISTRIES = {DEFAULT_AGENT: f"{HOME}/registry.json"}
+LIBRARY = paths.join(paths.parent(paths.parent(__file__)), "library")
+
+_PROJECT_VARIABLES = ("CLEW_PROJECT", "CLAUDE_PROJECT_DIR")
+_MARKERS = (".git", ".chant", ".agent")
+_LARGEST_CONFIG = 1 << 20
+
+
+class Layer:
+    """One place that commands come from; `base` holds `config` and `prompts`."""
+
+    __slots__ = ("base", "origin", "root")
+
+    def __init__(self, origin: str, root: str, base: str) -> None:
+        self.origin = origin
+        self.root = root
+        self.base = base
+
+
+class Profile:
+    """The settings of one domain: where its prompts are, and what its two files add."""
+
+    __slots__ = (
+        "configured",
+        "destination_prefix",
+        "fence",
+        "patterns",
+        "prompts",
+        "schemas",
+        "working",
+    )
+
+    def __init__(self, working: str, base_dir: str, schemas: str, *, configured: bool) -> None:
+        self.configured = configured
+        self.working = working
+        self.prompts = paths.relative_in(working, base_dir)
+        # Links may not lead out of the directory that holds all prompts.
+        self.fence = paths.join(working, base_dir.partition("/")[0])
+        self.schemas = schemas
+        self.destination_prefix = ""
+        self.patterns: dict[str, str] = {}
+
+
+def user_home() -> str:
+    """The user's home directory, or an empty text when there is none."""
+    return os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
+
+
+def project_root(settings: Mapping[str, str] | None = None) -> str:
+    """The project's directory: named by `--project` or a variable, or around the working one."""
+    named = (settings or {}).get("project")
+    named = named or next((v for v in map(os.environ.get, _PROJECT_VARIABLES) if v), None)
+    if named and ("\0" in named or not paths.is_directory(named)):
+        raise NotFound(f"No such project directory: {named!r}", "Name an existing directory.")
+    start = paths.real(named) if named else _working_directory()
+    home, place = paths.real(user_home() or "/"), start
+    while True:
+        markers = _MARKERS[:2] if place == home else _MARKERS
+        if any(paths.exists(paths.join(place, marker)) for marker in markers):
+            return place
+        above = paths.parent(place)
+        if above == place:
+            return start
+        place = above
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - pathlib is too slow to import for a cold start
+    except OSError:
+        raise NotFound("The working directory is gone", "Change to one that exists.") from None
+
+
+def find_layers(settings: Mapping[str, str] | None = None) -> tuple[Layer, ...]:
+    """The layers that count here, the strongest first."""
+    project, home = project_root(settings), user_home()
+    found = [Layer(PROJECT, project, paths.join(project, HOME))]
+    if home and paths.real(home) != paths.real(project):
+        found.append(Layer(USER, home, paths.join(home, HOME)))
+    found.append(Layer(PACKAGED, LIBRARY, LIBRARY))
+    return tuple(found)
+
+
+def registries(layers: tuple[Layer, ...]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Every agent's registry path, the strongest configuration first; and what is broken."""
+    found: dict[str, str] = {}
+    broken: list[tuple[str, str]] = []
+    for layer in layers:
+        for name in CONFIG_FILES if layer.origin != PACKAGED else ():
+            path = paths.join(layer.root, name)
+            try:
+                listed = _configured(path)
+            except ClewError as error:
+                broken.append((path, error.message))
+                continue
+            for agent, registry in listed.items():
+                found.setdefault(agent, registry)
+    for agent, registry in DEFAULT_REGISTRIES.items():
+        found.setdefault(agent, registry)
+    return found, broken
+
+
+def _configured(path: str) -> dict[str, str]:
+    try:
+        document = jsontext.loads(paths.read_text(path, _LARGEST_CONFIG))
+    except NotFound:
+        return {}
+    except jsontext.JsonError as error:
+        raise Invalid(f"Not JSON: {error}") from None
+    listed = document.get("registries") if isinstance(document, dict) else None
+    if not isinstance(listed, dict):
+        raise Invalid('Expected {"registries": {"<agent>": "<path>"}}')
+    return {a: p for a, p in listed.items() if isinstance(a, str) and isinstance(p, str) and p}
+
+
+def registry_path(agent: str, listed: Mapping[str, str]) -> str:
+    """The path of an agent's registry as the configuration has it, or the usual one."""
+    return listed.get(agent) or f".agent/{agent}/registry.json"
+
+
+def registry_file(layer: Layer, path: str) -> str:
+    """A registry's file within a layer; an absolute path is the same in all of them."""
+    return path if path.startswith("/") else paths.relative_in(layer.root, path)
+
+
+def profile_name(agent: str, c1: str) -> str:
+    """The name of the configuration that an agent's domain uses."""
+    return c1 if agent == DEFAULT_AGENT else f"{agent}-{c1}"
+
+
+def configured_label(agent: str, address: tuple[str, str, str]) -> str:
+    """An address as a command line has it, the domain with its agent where it needs one."""
+    c1, c2, c3 = address
+    named = c1 if c1.startswith(f"{agent}-") else profile_name(agent, c1)
+    return f"{named} {c2} {c3}"
+
+
+def read_profile(layer: Layer, name: str) -> Profile:
+    """The settings of a domain in a layer; the usual ones where no file says otherwise."""
+    app = _settings(paths.join(layer.base, "config", f"{name}-app.yml"))
+    if app is None:
+        return Profile(layer.base, f"prompts/{name}", f"schema/{name}", configured=False)
+    user = _settings(paths.join(layer.base, "config", f"{name}-user.yml")) or {}
+    working = _member({**app, **user}, "working_dir") or HOME
+    base_dir = _member(user, "app_prompt", "base_dir") or _member(app, "app_prompt", "base_dir")
+    schemas = _member(user, "app_schema", "base_dir") or _member(app, "app_schema", "base_dir")
+    found = Profile(
+        paths.relative_in(layer.root, working),
+        base_dir or f"prompts/{name}",
+        schemas or f"schema/{name}",
+        configured=True,
+    )
+    found.destination_prefix = _member(user, "options", "destination", "prefix")
+    for kind, key in (("c2", "directiveType"), ("c3", "layerType")):
+        pattern = _member(user, "params", "two", key, "pattern")
+        if pattern:
+            found.patterns[kind] = pattern
+    return found
+
+
+def _settings(path: str) -> dict[str, Any] | None:
+    try:
+        return frontmatter.read_mapping(paths.read_text(path, _LARGEST_CONFIG)) or {}
+    except NotFound:
+        return None
+    except Invalid as error:
+        raise Invalid(f"{error.message} ({path})", "Repair the file, or take it away.") from None
+
+
+def _member(settings: Any, *keys: str) -> str:
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return text_of(settings)
+
+
+def prompt_directories(
+    layer: Layer, agent: str, c1: str, listed: Mapping[str, str]
+) -> list[Profile]:
+    """Where the templates of an agent's domain may be in a layer, the likeliest first."""
+    profile = read_profile(layer, profile_name(agent, c1))
+    if agent == DEFAULT_AGENT:
+        return [profile]
+    path = registry_path(agent, listed)
+    beside = paths.parent(registry_file(layer, path))
+    own = Profile(beside, f"prompts/{c1}", profile.schemas, configured=False)
+    return [profile, own] if profile.configured else [own, profile]

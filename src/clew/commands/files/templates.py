@@ -1,0 +1,111 @@
+"""Which template a command uses: the directory, the file, the fallbacks that were tried."""
+
+from __future__ import annotations
+
+from clew.commands.files import paths
+from clew.commands.files.layers import DEFAULT_AGENT, find_layers, prompt_directories, registries
+from clew.commands.files.names import is_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clew.commands.files.layers import Layer, Profile
+
+DEFAULT = "default"
+
+
+class Home:
+    """The directory that holds all variants of one command."""
+
+    __slots__ = ("directory", "layer", "profile")
+
+    def __init__(self, layer: Layer, profile: Profile, directory: str) -> None:
+        self.layer = layer
+        self.profile = profile
+        self.directory = directory
+
+
+class Template:
+    """The file that was chosen, and those that were tried before it."""
+
+    __slots__ = ("path", "tried")
+
+    def __init__(self, path: str, tried: list[str]) -> None:
+        self.path = path
+        self.tried = tried
+
+
+def file_name(edition: str, adaptation: str = "") -> str:
+    """The name of a variant's file."""
+    return f"f_{edition}_{adaptation}.md" if adaptation else f"f_{edition}.md"
+
+
+def variants(directory: str) -> list[tuple[str, str]]:
+    """The editions and adaptations that exist, the default first."""
+    return variants_of(paths.entries(directory))
+
+
+def variants_of(names: Iterable[str]) -> list[tuple[str, str]]:
+    """The editions and adaptations among the names of files, the default first."""
+    found = []
+    for name in names:
+        if name.startswith("f_") and name.endswith(".md") and len(name) > len("f_.md"):
+            edition, _, adaptation = name[2:-3].partition("_")
+            found.append((edition, adaptation))
+    return sorted(found, key=lambda variant: (variant[0] != DEFAULT, variant))
+
+
+def find_home(
+    agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
+) -> Home | None:
+    """The directory of a command in the strongest layer that has any template for it."""
+    layers = find_layers(settings)
+    listed, _ = registries(layers)
+    homes = (_home_in(layers, listed, *reading) for reading in readings(agent, address))
+    return next((home for home in homes if home is not None), None)
+
+
+def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple[str, str, str]]]:
+    """The agent and address as they are, then as `<agent>-<domain>` written in one word."""
+    c1, c2, c3 = address
+    found = [(agent, address)]
+    dashes = [at for at, letter in enumerate(c1) if letter == "-"] if is_name(c1) else []
+    for at in dashes:
+        owner, domain = c1[:at], c1[at + 1 :]
+        if agent in (owner, DEFAULT_AGENT) and is_name(owner) and is_name(domain):
+            found.append((owner, (domain, c2, c3)))
+    return found
+
+
+def _home_in(
+    layers: tuple[Layer, ...], listed: Mapping[str, str], agent: str, address: tuple[str, str, str]
+) -> Home | None:
+    """The directory of a command among these layers; the names were checked."""
+    c1, c2, c3 = address
+    for layer in layers:
+        for profile in prompt_directories(layer, agent, c1, listed):
+            directory = paths.join(profile.prompts, c2, c3)
+            if variants(directory):
+                return Home(layer, profile, directory)
+    return None
+
+
+def candidates(edition: str, adaptation: str, *, strict: bool) -> list[str]:
+    """The file names to try: exact, without the adaptation, then the same for the default."""
+    edition = edition or DEFAULT
+    steps = [file_name(edition, adaptation), file_name(edition)]
+    if not strict:
+        steps += [file_name(DEFAULT, adaptation), file_name(DEFAULT)]
+    return list(dict.fromkeys(steps))
+
+
+def choose(home: Home, edition: str, adaptation: str, *, strict: bool) -> Template | None:
+    """The first candidate that exists; None when none does."""
+    tried: list[str] = []
+    for name in candidates(edition, adaptation, strict=strict):
+        path = paths.join(home.directory, name)
+        if paths.is_file(path):
+            return Template(paths.confined(home.profile.fence, path), tried)
+        tried.append(path)
+    return None

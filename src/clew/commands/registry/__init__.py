@@ -1,0 +1,1 @@
+"""The commands of all layers: registry files, scan, reload, watch, drift."""

@@ -1,0 +1,127 @@
+"""The registry file: read with care, written in the documented form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.commands.files import paths
+from clew.commands.files.errors import RegistryFailure
+from clew.commands.files.names import is_name
+from clew.commands.files.variables import declared_variables, is_true, names_of, text_of
+from clew.commands.model import Command, Options
+from clew.kit import jsontext
+from clew.kit.errors import ClewError, NotFound
+from clew.kit.files import write_atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clew.commands.files.variables import Variable
+
+VERSION = "1.0.0"
+DESCRIPTION = "Commands of this project"
+LARGEST_REGISTRY = 64 << 20
+_REPAIR = "Repair the file, or write it anew: clew command export"
+
+
+def read_registry(path: str, agent: str, origin: str) -> tuple[list[Command], list[str]] | None:
+    """A registry's commands and what is wrong with single records; None where no file is."""
+    try:
+        document = jsontext.loads(paths.read_text(path, LARGEST_REGISTRY))
+    except NotFound:
+        return None
+    except jsontext.JsonError as error:
+        raise RegistryFailure(path, f"Not JSON: {error}", _REPAIR) from None
+    except ClewError as error:
+        raise RegistryFailure(path, error.message, _REPAIR) from None
+    tools = document.get("tools") if isinstance(document, dict) else None
+    records = tools.get("commands") if isinstance(tools, dict) else None
+    if not isinstance(records, list):
+        raise RegistryFailure(path, 'Expected {"tools": {"commands": [...]}}', _REPAIR)
+    commands, problems = [], []
+    for number, record in enumerate(records):
+        command = _from_record(record, agent, origin, path)
+        if command is None:
+            problems.append(f"Record {number + 1} has no usable c1, c2 and c3")
+        else:
+            commands.append(command)
+    return commands, problems
+
+
+def _from_record(record: Any, agent: str, origin: str, path: str) -> Command | None:
+    if not isinstance(record, dict) or not all(is_name(record.get(k)) for k in ("c1", "c2", "c3")):
+        return None
+    return Command(
+        record["c1"],
+        record["c2"],
+        record["c3"],
+        description=text_of(record.get("description")),
+        usage=text_of(record.get("usage")),
+        options=read_options(record.get("options")),
+        agent=agent,
+        origin=origin,
+        title=text_of(record.get("title")),
+        variables=declared_variables(record),
+        tags=names_of(record.get("tags")),
+        source=path,
+        record=record,
+    )
+
+
+def read_options(declared: Any) -> Options:
+    """The options that a record or frontmatter declares."""
+    given = declared if isinstance(declared, dict) else {}
+    return Options(
+        edition=names_of(given.get("edition")),
+        adaptation=names_of(given.get("adaptation")),
+        file=is_true(given.get("file")),
+        stdin=is_true(given.get("stdin")),
+        destination=is_true(given.get("destination")),
+    )
+
+
+def record_of(command: Command) -> dict[str, Any]:
+    """A command as a registry holds it."""
+    record: dict[str, Any] = {
+        "c1": command.c1,
+        "c2": command.c2,
+        "c3": command.c3,
+        "description": command.description,
+    }
+    if command.usage:
+        record["usage"] = command.usage
+    options = command.options
+    record["options"] = {
+        "edition": list(options.edition),
+        "adaptation": list(options.adaptation),
+        "file": options.file,
+        "stdin": options.stdin,
+        "destination": options.destination,
+    }
+    if command.variables:
+        record["uv"] = [_declaration(variable) for variable in command.variables]
+    return record
+
+
+def _declaration(variable: Variable) -> dict[str, str]:
+    return {variable.name: variable.description}
+
+
+def registry_document(commands: Iterable[Command]) -> dict[str, Any]:
+    """A whole registry file."""
+    listed = list(commands)
+    domains = list(dict.fromkeys(command.c1 for command in listed))
+    return {
+        "version": VERSION,
+        "description": DESCRIPTION,
+        "tools": {
+            "availableConfigs": domains,
+            "commands": [record_of(command) for command in listed],
+        },
+    }
+
+
+def write_registry(path: str, commands: Iterable[Command]) -> None:
+    """Write a registry file, whole or not at all."""
+    write_atomic(Path(path), jsontext.pretty(registry_document(commands)) + "\n")

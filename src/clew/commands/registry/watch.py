@@ -1,0 +1,61 @@
+"""Telling clients that commands came, went or changed, by looking at the files now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from clew.commands.registry.registry import known_agents, shelf
+from clew.kit.errors import ClewError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Announce = Callable[[str, str | None], None]
+
+PAUSE_SECONDS = 1.0
+_SHARE = 20  # looking may take this part of the time
+
+
+class Watcher:
+    """Looks at the registries of all agents in a thread of its own."""
+
+    def __init__(self, settings: Mapping[str, str], announce: Announce) -> None:
+        self._settings = settings
+        self._announce = announce
+        self._seen = self._look()
+
+    def start(self) -> None:
+        """Look from now on, for as long as the process lives."""
+        threading.Thread(target=self._run, daemon=True, name="clew-commands").start()
+
+    def _run(self) -> None:
+        while True:
+            started = time.monotonic()
+            self.look_once()
+            time.sleep(max(PAUSE_SECONDS, _SHARE * (time.monotonic() - started)))
+
+    def look_once(self) -> bool:
+        """Look now; whether anything changed, which was then announced."""
+        found = self._look()
+        if found == self._seen:
+            return False
+        self._seen = found
+        self._announce("prompts", None)
+        self._announce("resources", None)
+        return True
+
+    def _look(self) -> dict[str, object]:
+        found: dict[str, object] = {}
+        try:
+            for agent in known_agents(self._settings):
+                found[agent] = shelf(agent, self._settings).registry(fresh=True).commands
+        except (ClewError, OSError):  # a project that is gone for a moment
+            return self._seen if hasattr(self, "_seen") else {}
+        return found
+
+
+def watch(settings: Mapping[str, str], announce: Announce) -> None:
+    """Start watching for a server."""
+    Watcher(settings, announce).start()

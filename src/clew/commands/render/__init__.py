@@ -1,0 +1,1 @@
+"""From an address and arguments to a filled-in prompt."""

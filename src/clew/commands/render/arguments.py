@@ -1,0 +1,173 @@
+"""What was asked for, read from the words of a command line or the options of a tool call."""
+
+from __future__ import annotations
+
+from clew.commands.files.layers import DEFAULT_AGENT
+from clew.commands.render.execute import Request
+from clew.commands.render.render import VARIABLE
+from clew.kit.errors import Invalid, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+USAGE = "climpt DOMAIN ACTION TARGET [-e=EDITION] [-a=ADAPTATION] [-f=FILE] [--uv-NAME=VALUE]"
+_HINT = f"Usage: {USAGE}"
+
+_OPTIONS = {
+    "edition": ("e", "edition"),
+    "adaptation": ("a", "adaptation"),
+    "file": ("f", "from", "file"),
+    "destination": ("d", "destination"),
+    "output": ("o", "output"),
+    "config": ("c", "config"),
+    "agent": ("agent",),
+    "project": ("project",),
+}
+_FLAGS = {"strict": "strict", "compat": "compatible", "force": "force"}
+_BY_WORD = {word: option for option, words in _OPTIONS.items() for word in words}
+_TEXT_KEYS = ("stdin", "text", "input", "input_text")
+
+
+class Words:
+    """A command line taken apart."""
+
+    def __init__(self) -> None:
+        self.positional: list[str] = []
+        self.options: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
+        self.flags: set[str] = set()
+
+
+def read_words(words: list[str]) -> Words:
+    """Positional words, `--key=value`, `--key value`, `-k=value`, `-k value`, flags."""
+    found = Words()
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            found.positional += rest
+            break
+        if not word.startswith("-") or word == "-":
+            found.positional.append(word)
+            continue
+        key, equals, value = word.lstrip("-").partition("=")
+        if key in _FLAGS and word.startswith("--") and not equals:
+            found.flags.add(_FLAGS[key])
+            continue
+        if not equals:
+            value = next(rest, "")
+        _take_option(found, word, key, value)
+    return found
+
+
+def _take_option(found: Words, word: str, key: str, value: str) -> None:
+    is_long = word.startswith("--")
+    if key.startswith(VARIABLE) and is_long:
+        found.variables[key.removeprefix(VARIABLE)] = value
+        return
+    option = _BY_WORD.get(key)
+    if option is None or is_long != (len(key) > 1):
+        raise UsageError(f"No such option: {word.partition('=')[0]}.{_meant(key)}", _HINT)
+    if not value:
+        raise UsageError(f"Empty value not allowed for option: {word.partition('=')[0]}", _HINT)
+    if option != "config" or option not in found.options:
+        found.options[option] = value
+
+
+def _meant(key: str) -> str:
+    from clew.commands.files.names import nearest
+
+    near = nearest(key, [*_BY_WORD, *_FLAGS], 1)
+    return f" Did you mean --{near[0]}?" if near and len(near[0]) > 1 else ""
+
+
+def request_from_words(found: Words) -> Request:
+    """The request behind a command line: three words, or two and `--config`."""
+    words = list(found.positional)
+    if "config" in found.options:
+        words.insert(0, found.options["config"])
+    if len(words) != 3:
+        raise UsageError(
+            f"A command has three words (domain, action, target), got {len(words)}", _HINT
+        )
+    request = Request(*words, agent=found.options.get("agent", DEFAULT_AGENT))
+    request.edition = found.options.get("edition", "")
+    request.adaptation = found.options.get("adaptation", "")
+    file = found.options.get("file", "")
+    request.file = "" if file == "-" else file
+    request.destination = found.options.get("destination") or found.options.get("output", "")
+    request.variables = found.variables
+    request.strict = "strict" in found.flags
+    request.compatible = "compatible" in found.flags
+    return request
+
+
+def request_from_arguments(arguments: dict[str, Any]) -> Request:
+    """The request behind a tool call; options as an object, or as words of a command line."""
+    words = (arguments["c1"], arguments["c2"], arguments["c3"])
+    request = Request(*words, agent=arguments.get("agent") or DEFAULT_AGENT)
+    options = arguments.get("options") or {}
+    if isinstance(options, list):
+        _take_words(request, options)
+        return request
+    for key, value in options.items():
+        if value is not None:
+            _take_member(request, key, value)
+    return request
+
+
+def _take_words(request: Request, words: list[Any]) -> None:
+    if not all(isinstance(word, str) for word in words):
+        raise Invalid("options as a list must hold words", 'Like ["-e=detailed", "--uv-x=1"].')
+    try:
+        found = read_words(words)
+    except UsageError as error:
+        raise Invalid(error.message, error.hint) from None
+    if found.positional:
+        raise Invalid(f"options holds a word that is no option: {found.positional[0]}")
+    for key, value in found.options.items():
+        _take_member(request, key, value)
+    request.variables.update(found.variables)
+    request.strict = "strict" in found.flags
+    request.compatible = "compatible" in found.flags
+
+
+def _take_member(request: Request, key: str, value: Any) -> None:
+    word = key.lstrip("-")
+    option = _BY_WORD.get(word)
+    if word == "uv":
+        _take_variables(request, value)
+    elif word.startswith(VARIABLE):
+        request.variables[word.removeprefix(VARIABLE)] = _scalar(key, value)
+    elif word in _TEXT_KEYS:
+        request.text = _scalar(key, value)
+    elif word in ("strict", "compat"):
+        setattr(request, _FLAGS[word], _boolean(key, value))
+    elif option in ("edition", "adaptation", "file", "destination", "output"):
+        assert option is not None
+        text = _scalar(key, value)
+        setattr(request, "destination" if option == "output" else option, text)
+    else:
+        known = ("edition", "adaptation", "file", "destination", "stdin", "uv", "strict", "compat")
+        raise Invalid(f"No such option: {key}", f"Options: {', '.join(known)}.")
+
+
+def _take_variables(request: Request, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise Invalid("uv must be an object of names and values", 'Like {"uv": {"target": "a"}}.')
+    for name, item in value.items():
+        request.variables[name.removeprefix(VARIABLE)] = _scalar(f"uv.{name}", item)
+
+
+def _scalar(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise Invalid(f"{key} must be a string")
+
+
+def _boolean(key: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise Invalid(f"{key} must be true or false")

@@ -1,0 +1,305 @@
+"""A command becomes a prompt: find the template, check the options, fill it in.
+
+Nothing here may import what a cold start cannot afford; what only a failure needs is imported
+when it fails.
+"""
+
+from __future__ import annotations
+
+from clew.commands.files import frontmatter, paths
+from clew.commands.files.errors import CommandNotFound, ExecutionFailure
+from clew.commands.files.layers import DEFAULT_AGENT, configured_label
+from clew.commands.files.names import check_name, is_name, is_variable_name
+from clew.commands.files.templates import DEFAULT, choose, file_name, find_home, variants
+from clew.commands.files.variables import declared_variables, is_true
+from clew.commands.render.render import (
+    DESTINATION,
+    FILE,
+    INPUT,
+    VARIABLE,
+    fill,
+    names_in,
+    render_compatibly,
+)
+from clew.commands.render.render import render as render_text
+from clew.commands.render.stdin import LARGEST_INPUT
+from clew.kit.errors import ClewError, Invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from clew.commands.files.templates import Home, Template
+    from clew.commands.files.variables import Variable
+    from clew.kit.jsontext import JsonObject
+
+LARGEST_VALUE = 1 << 16
+_ALWAYS_THERE = ("schema_file", "base_prompt_dir")
+
+
+class Request:
+    """What was asked for: an address, a variant, and the values to fill in."""
+
+    def __init__(self, c1: str, c2: str, c3: str, *, agent: str = DEFAULT_AGENT) -> None:
+        self.agent = agent
+        self.address = (c1, c2, c3)
+        self.edition = ""
+        self.adaptation = ""
+        self.file = ""
+        self.destination = ""
+        self.text: str | None = None
+        self.variables: dict[str, str] = {}
+        self.strict = False
+        self.compatible = False
+        self.read_input: Callable[[], str] | None = None
+        self.base = ""  # where relative paths start, and what a file must not lead out of
+
+    @property
+    def label(self) -> str:
+        """The address as a command line has it: the configuration, the action, the target."""
+        return configured_label(self.agent, self.address)
+
+
+class Rendered:
+    """The prompt, and how it came about."""
+
+    __slots__ = (
+        "asked",
+        "home",
+        "label",
+        "missing",
+        "notes",
+        "problems",
+        "prompt",
+        "template",
+    )
+
+    def __init__(self, label: str, home: Home, template: Template) -> None:
+        self.label = label
+        self.home = home
+        self.template = template
+        self.prompt = ""
+        self.asked: list[str] = []
+        self.missing: list[str] = []
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller should know, the more important first."""
+        return [*self.problems, *self.notes]
+
+    def report(self) -> JsonObject:
+        """How the prompt came about, without any value that was filled in."""
+        return {
+            "command": self.label,
+            "template": self.template.path,
+            "origin": self.home.layer.origin,
+            "tried": list(self.template.tried),
+            "variables": self.asked,
+            "missing": self.missing,
+            "warnings": self.warnings,
+        }
+
+
+def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rendered:
+    """The prompt that a command stands for."""
+    try:
+        return _execute(request, settings)
+    except (CommandNotFound, ExecutionFailure):
+        raise
+    except ClewError as error:
+        raise ExecutionFailure(request.label, error.message, error.hint) from error
+
+
+def _execute(request: Request, settings: Mapping[str, str] | None) -> Rendered:
+    home = _home(request, settings)
+    template = _template(request, home)
+    text = paths.read_text(template.path)
+    meta, body, trouble = frontmatter.split(text)
+    result = Rendered(request.label, home, template)
+    result.asked = names_in(body)
+    if trouble:
+        result.notes.append(f"{trouble} ({template.path})")
+    _note_fallback(request, result)
+    values = _values(request, result, meta or {})
+    if request.compatible:
+        result.prompt = render_compatibly(text, values)
+    else:
+        result.prompt = render_text(text, values)
+        _append_input(result, values, meta or {})
+    _judge(request, result, values)
+    return result
+
+
+def _home(request: Request, settings: Mapping[str, str] | None) -> Home:
+    if not all(map(is_name, request.address)):
+        hint = "Names have letters, digits, `-` and `_`. `clew command list` shows what there is."
+        raise CommandNotFound(request.address, hint, [])
+    check_name("agent", request.agent)
+    check_name("edition", request.edition or DEFAULT)
+    check_name("adaptation", request.adaptation or DEFAULT)
+    home = find_home(request.agent, request.address, settings)
+    if home is not None:
+        return home
+    from clew.commands.render.suggestions import explain_miss
+
+    raise explain_miss(request, settings)
+
+
+def _template(request: Request, home: Home) -> Template:
+    strict = request.strict or request.compatible
+    found = choose(home, request.edition, request.adaptation, strict=strict)
+    if found is not None:
+        return found
+    edition = request.edition or DEFAULT
+    wanted = [file_name(edition, request.adaptation), file_name(edition)]
+    tried = [paths.join(home.directory, name) for name in dict.fromkeys(wanted)]
+    message = f"Template not found: {tried[0]}"
+    if len(tried) > 1:
+        message += f"\nAttempted paths: {', '.join(tried)}"
+    raise ExecutionFailure(request.label, message, f"There are: {_shown_variants(home)}.")
+
+
+def _shown_variants(home: Home) -> str:
+    found = [f"{e} with {a}" if a else e for e, a in variants(home.directory)]
+    return ", ".join(found)
+
+
+def _note_fallback(request: Request, result: Rendered) -> None:
+    if result.template.tried:
+        wanted = paths.base_name(result.template.tried[0])
+        used = paths.base_name(result.template.path)
+        there = _shown_variants(result.home)
+        result.problems.append(f"{wanted} does not exist, so {used} was used. There are: {there}.")
+
+
+def _values(request: Request, result: Rendered, meta: dict[str, object]) -> dict[str, str]:
+    values = {name: _fixed(result, name) for name in _ALWAYS_THERE}
+    values.update(_variables(request, result, declared_variables(meta)))
+    if request.file:
+        values[FILE] = paths.absolute(paths.join(request.base, request.file))
+        if not paths.exists(values[FILE]):
+            result.problems.append(f"No such file: {values[FILE]}")
+    destination = _destination(request, result.home)
+    if destination:
+        values[DESTINATION] = destination
+    text = _input(request, result, meta)
+    if text:
+        values[INPUT] = text
+    return values
+
+
+def _fixed(result: Rendered, name: str) -> str:
+    profile, directory = result.home.profile, result.home.directory
+    if name == "base_prompt_dir":
+        return directory
+    c3, c2 = paths.base_name(directory), paths.base_name(paths.parent(directory))
+    known = paths.join(profile.working, profile.schemas, c2, c3, "base.schema.md")
+    return known if paths.is_file(known) else f"{profile.schemas}/{c2}/{c3}/f_{c3}.json"
+
+
+def _destination(request: Request, home: Home) -> str:
+    prefix, value = home.profile.destination_prefix, request.destination
+    if request.compatible:
+        glued = prefix + value
+        return paths.absolute(paths.join(home.profile.working, glued)) if glued else ""
+    return paths.absolute(paths.join(request.base, prefix, value)) if value else ""
+
+
+def _variables(
+    request: Request, result: Rendered, declared: tuple[Variable, ...]
+) -> dict[str, str]:
+    given = {name: _checked_value(name, value) for name, value in request.variables.items()}
+    for variable in declared:
+        value = given.get(variable.name)
+        if value is None and variable.default is not None:
+            given[variable.name] = variable.default
+        elif value is None and variable.required:
+            what = f" ({variable.description})" if variable.description else ""
+            raise Invalid(
+                f"{VARIABLE}{variable.name} is required{what}",
+                f"Give it: --{VARIABLE}{variable.name}=VALUE",
+            )
+        elif value is not None and variable.choices and value not in variable.choices:
+            raise Invalid(
+                f"Not a value of {VARIABLE}{variable.name}",
+                f"One of: {', '.join(variable.choices)}.",
+            )
+    unused = [name for name in request.variables if VARIABLE + name not in result.asked]
+    result.problems += [f"The template does not use {VARIABLE}{name}" for name in unused]
+    return {VARIABLE + name: value for name, value in given.items()}
+
+
+def _checked_value(name: str, value: str) -> str:
+    if not is_variable_name(name):
+        raise Invalid(f"Invalid user variable format: {VARIABLE}{name[:80]}")
+    if name in (INPUT, FILE, DESTINATION, "schema_file"):
+        raise Invalid(f"ReservedVariableName: {VARIABLE}{name}", "Choose another name.")
+    if not value.strip():
+        raise Invalid(f"EmptyVariableValue: {VARIABLE}{name}", "Give it a value, or leave it out.")
+    if len(value) > LARGEST_VALUE:
+        raise Invalid(f"{VARIABLE}{name} is too long", "Pass long text as input, or as a file.")
+    return value.strip()
+
+
+def _input(request: Request, result: Rendered, meta: dict[str, object]) -> str:
+    wanted = INPUT in result.asked or accepts_input(meta)
+    if request.text is None and wanted and request.read_input is not None:
+        request.text = request.read_input()
+    text = (request.text or "").strip()
+    if len(text) > LARGEST_INPUT:
+        raise Invalid(f"More than {LARGEST_INPUT} characters of input", "Name a file instead.")
+    if text and not wanted:
+        result.problems.append("The command takes no input, so the given input was left out")
+    if text or not request.file or INPUT not in result.asked or FILE in result.asked:
+        return text
+    return _inlined(request).strip()
+
+
+def _inlined(request: Request) -> str:
+    """The file's text, for a template that asks for input and not for a path."""
+    place = paths.absolute(paths.join(request.base, request.file))
+    if request.base and not paths.is_inside(request.base, place):
+        raise Invalid(
+            f"{request.file} is outside of the project", "Pass its text as `stdin` instead."
+        )
+    return paths.read_text(place, LARGEST_INPUT)
+
+
+def accepts_input(meta: Mapping[str, object]) -> bool:
+    """Whether the frontmatter says that the command takes standard input."""
+    options = meta.get("options")
+    return isinstance(options, dict) and is_true(options.get("stdin"))
+
+
+def _append_input(result: Rendered, values: Mapping[str, str], meta: dict[str, object]) -> None:
+    if values.get(INPUT) and INPUT not in result.asked and accepts_input(meta):
+        result.prompt = f"{result.prompt.rstrip()}\n\n{values[INPUT]}\n"
+        result.notes.append("The template has no {input_text}, so the input stands at its end")
+
+
+def _judge(request: Request, result: Rendered, values: Mapping[str, str]) -> None:
+    result.missing = [name for name in result.asked if name not in values]
+    result.problems += [f"Nothing was given for {{{name}}}" for name in result.missing]
+    for option, name in (("file", FILE), ("destination", DESTINATION)):
+        if getattr(request, option) and name not in result.asked and not _inlines(request, result):
+            result.notes.append(f"The template does not use {{{name}}}")
+    if not result.prompt.strip():
+        raise ExecutionFailure(
+            request.label, f"The template is empty: {result.template.path}", "Write it, or edit it."
+        )
+    if request.strict and result.problems:
+        raise ExecutionFailure(
+            request.label, "\n".join(result.problems), "Strict: nothing was rendered."
+        )
+
+
+def _inlines(request: Request, result: Rendered) -> bool:
+    return bool(request.file) and INPUT in result.asked
+
+
+def preview(text: str) -> str:
+    """A template without values: what a reader sees before anything is filled in."""
+    _, body, _ = frontmatter.split(text)
+    return fill(body.lstrip(), {})

@@ -1,0 +1,64 @@
+"""The cold way: `climpt git group-commit unstaged-changes` without the command line's frame.
+
+It does what it can do quickly and rightly. Anything else, and every failure, is left to the frame.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from clew.commands.files.layers import DEFAULT_AGENT
+from clew.commands.files.templates import find_home
+from clew.commands.render.arguments import read_words, request_from_words
+from clew.commands.render.execute import execute
+from clew.commands.render.stdin import read_standard_input, waiting_bytes
+from clew.kit.errors import ClewError
+
+_SLOW_OPTIONS = ("output", "project")
+
+
+def run(words: list[str]) -> int | None:
+    """Print the prompt and return the exit code; None when the frame should do it."""
+    try:
+        os.fstat(1)
+        os.fstat(2)
+        found = read_words(words)
+        if "force" in found.flags or any(o in found.options for o in _SLOW_OPTIONS):
+            return None
+        request = request_from_words(found)
+        request.read_input = read_standard_input
+        result = execute(request)
+        data = result.prompt.encode("utf-8")
+    except (ClewError, OSError, UnicodeError):
+        return None
+    return _written(data, [*result.warnings, *unread_input(request.text)])
+
+
+def is_a_prompt(words: list[str]) -> bool:
+    """Whether words that begin like a command of the program are a prompt's address after all."""
+    try:
+        found = read_words(words)
+        return find_home(DEFAULT_AGENT, request_from_words(found).address) is not None
+    except (ClewError, OSError):
+        return False
+
+
+def unread_input(taken: str | None) -> list[str]:
+    """A word about input that was piped in and that the command did not ask for."""
+    if taken is None and waiting_bytes():
+        return ["The command takes no input, so standard input was not read"]
+    return []
+
+
+def _written(data: bytes, warnings: list[str]) -> int:
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        warnings = [f"The output cannot be written: {error.strerror}"]
+    for warning in warnings:
+        print(f"climpt: {warning}", file=sys.stderr)
+    return 1 if data else 0

@@ -1,0 +1,1 @@
+"""Ranking of commands: words, terms, synonyms, spelling."""

@@ -1,0 +1,303 @@
+"""Searching commands: how well each answers a query, from 0 to 1.
+
+A query is a list of terms, and a term is one idea with the words that may stand for it. A command's
+score is the part of the query that it covers: rare terms count for more than common ones, a word
+in the name for more than one in the description, a synonym or a misspelt word for less than the
+word itself. So 1 means that the name has every word, and half a score half an answer.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from operator import itemgetter
+
+from clew.commands.model import Command
+from clew.commands.search.cosine import PLAIN_ALGORITHMS, PlainIndex
+from clew.commands.search.glossary import Expression
+from clew.commands.search.terms import Reader, Term, Tokens
+from clew.commands.search.tokens import (
+    LONGEST_TEXT,
+    STOP_WORDS,
+    has_only_stop_words,
+    parts_of,
+    pieces,
+    stem,
+)
+
+RANKED = "ranked"
+ALGORITHMS = (RANKED, *PLAIN_ALGORITHMS)
+
+FLOOR = 0.2
+DEFAULT_LIMIT = 3
+
+_NAME_WEIGHT = 3.0
+_WEIGHTS = {
+    "c1": 1.2,
+    "c2": _NAME_WEIGHT,
+    "c3": _NAME_WEIGHT,
+    "title": 1.5,
+    "tags": 2.0,
+    "description": 1.0,
+    "variables": 0.5,
+    "usage": 0.4,
+}
+_NAMES = ("c1", "c2", "c3")
+_PLACES = ("c2", "c3")
+_COMMON_LENGTH = 10
+_LENGTH_MATTERS = 0.4
+_SATURATION = 1.2
+_FULL = _NAME_WEIGHT / (_NAME_WEIGHT + _SATURATION)
+
+_UNKNOWN_WORTH = 0.5
+_ELSEWHERE_WORTH = 0.75
+_NAME_SHARE = 0.2
+_CANDIDATES = 48
+_NONE: dict[int, float] = {}
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A command that was found; `why` has a line per term when it was asked for."""
+
+    command: Command
+    score: float
+    why: tuple[str, ...] = ()
+
+
+class _Found:
+    """A term with the commands that have it, how well each does, and what it weighs."""
+
+    __slots__ = ("documents", "term", "weight")
+
+    def __init__(self, term: Term, documents: dict[int, float]) -> None:
+        self.term = term
+        self.documents = documents
+        self.weight = 0.0
+
+
+class CommandIndex:
+    """Commands made ready for searching; of several with one address the first counts."""
+
+    def __init__(self, commands: Sequence[Command], skip: frozenset[str] = STOP_WORDS) -> None:
+        first: dict[tuple[str, str, str], Command] = {}
+        for command in commands:
+            first.setdefault(command.address, command)
+        self._commands = list(first.values())
+        self._skip = skip
+        self._name_tokens = Tokens()
+        self._text_tokens = Tokens(skip=skip)
+        self._postings: dict[str, dict[int, float]] = {}
+        for number, command in enumerate(self._commands):
+            self._add(number, command)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        algorithm: str = RANKED,
+        c1: str | None = None,
+        action: str | None = None,
+        target: str | None = None,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """The best commands, best first; none when nothing is close enough."""
+        if algorithm != RANKED:
+            text = " ".join(part for part in (query, action, target) if part)
+            return self._plain_hits(self._plain.scores(text, algorithm), limit, c1)
+        if self._skip and has_only_stop_words(f"{query} {action or ''} {target or ''}"):
+            return self._with_stop_words.search(
+                query, limit=limit, c1=c1, action=action, target=target, explain=explain
+            )
+        read = self._reader.terms
+        terms = [*read(query), *read(action or "", "c2"), *read(target or "", "c3")]
+        found = self._weighed([_Found(term, self._documents(term)) for term in terms])
+        scores = self._scores(found, c1, max(_CANDIDATES, 2 * limit))
+        return [
+            Hit(self._commands[number], score, self._why(number, found) if explain else ())
+            for number, score in _best(scores, limit, FLOOR)
+        ]
+
+    def _plain_hits(self, scores: dict[int, float], limit: int, c1: str | None) -> list[Hit]:
+        if c1 is not None:
+            scores = {n: score for n, score in scores.items() if self._commands[n].c1 == c1}
+        return [Hit(self._commands[n], score) for n, score in _best(scores, limit)]
+
+    def _add(self, number: int, command: Command) -> None:
+        strengths: dict[str, float] = {}
+        for field, text in _fields(command):
+            tokens = self._tokens(field, text)
+            too_long = max(0.0, len(tokens) / _COMMON_LENGTH - 1)
+            share = _WEIGHTS[field] / (1 + _LENGTH_MATTERS * too_long)
+            for token in tokens:
+                strengths[token] = strengths.get(token, 0.0) + share
+        for token, strength in strengths.items():
+            match = min(1.0, strength / (strength + _SATURATION) / _FULL)
+            postings = self._postings.get(token)
+            if postings is None:
+                self._postings[token] = {number: match}
+            else:
+                postings[number] = match
+
+    def _tokens(self, field: str, text: str) -> list[str]:
+        tokens = self._name_tokens if field in _NAMES else self._text_tokens
+        return tokens.of(text[:LONGEST_TEXT])
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self._postings, [*self._name_tokens.words(), *self._text_tokens.words()])
+
+    @cached_property
+    def _placed(self) -> dict[str, dict[int, float]]:
+        """Tokens of actions and targets, marked by where they are."""
+        placed: dict[str, dict[int, float]] = {}
+        for number, command in enumerate(self._commands):
+            for place in _PLACES:
+                for token in self._tokens(place, getattr(command, place)):
+                    placed.setdefault(f"{place}:{token}", {})[number] = 1.0
+        return placed
+
+    @cached_property
+    def _with_stop_words(self) -> CommandIndex:
+        """The same commands for queries that have no other words."""
+        return CommandIndex(self._commands, skip=frozenset())
+
+    @cached_property
+    def _plain(self) -> PlainIndex:
+        return PlainIndex(self._commands)
+
+    def _documents(self, term: Term) -> dict[int, float]:
+        """How well each command has the term, by the best of its ways."""
+        best: dict[int, float] = {}
+        so_far = best.get
+        for expression, (worth, _) in term.ways.items():
+            for matches, share in self._matches(expression, term.place):
+                most = worth * share
+                for number, match in matches.items():
+                    value = most * match
+                    if value > so_far(number, 0.0):
+                        best[number] = value
+        return best
+
+    def _matches(
+        self, expression: Expression, place: str | None
+    ) -> list[tuple[dict[int, float], float]]:
+        """Who has an expression; when it should be in one place, it counts less elsewhere."""
+        anywhere = _having_all(self._postings, expression)
+        if place is None:
+            return [(anywhere, 1.0)]
+        there = _having_all(self._placed, tuple(f"{place}:{token}" for token in expression))
+        return [(there, 1.0), (anywhere, _ELSEWHERE_WORTH)]
+
+    def _weighed(self, found: list[_Found]) -> list[_Found]:
+        """Weights that add up to 1; a word that no command knows takes little away."""
+        for one in found:
+            one.weight = one.term.share * self._rarity(len(one.documents))
+        known = [one.weight for one in found if one.documents]
+        if not known:
+            return []
+        usual = sum(known) / len(known)
+        for one in found:
+            if not one.documents:
+                one.weight = one.term.share * usual * _UNKNOWN_WORTH
+        total = sum(one.weight for one in found)
+        for one in found:
+            one.weight /= total
+        return found
+
+    def _rarity(self, having: int) -> float:
+        return log(1 + (len(self._commands) - having + 0.5) / (having + 0.5))
+
+    def _scores(self, found: list[_Found], c1: str | None, count: int) -> dict[int, float]:
+        """Scores of the commands that cover most of the query."""
+        covered: dict[int, float] = {}
+        so_far = covered.get
+        for one in found:
+            weight = one.weight
+            for number, match in one.documents.items():
+                covered[number] = so_far(number, 0.0) + weight * match
+        if c1 is not None:
+            covered = {n: part for n, part in covered.items() if self._commands[n].c1 == c1}
+        said = _said(found)
+        scores: dict[int, float] = {}
+        for number, part in heapq.nlargest(count, covered.items(), key=itemgetter(1)):
+            named = self._named(number, said)
+            scores[number] = min(1.0, round(part * (1 - _NAME_SHARE + _NAME_SHARE * named), 6))
+        return scores
+
+    def _named(self, number: int, said: dict[str, float]) -> float:
+        """How much of the command's action and target the query says."""
+        command = self._commands[number]
+        named = total = 0.0
+        for token in dict.fromkeys([*_stems(command.c2), *_stems(command.c3)]):
+            rarity = self._rarity(len(self._postings.get(token, _NONE)))
+            named += rarity * said.get(token, 0.0)
+            total += rarity
+        return named / total if total else 0.0
+
+    def _why(self, number: int, found: list[_Found]) -> tuple[str, ...]:
+        texts = dict(_fields(self._commands[number]))
+        fields = {field: set(self._tokens(field, text)) for field, text in texts.items()}
+        words = [word for text in texts.values() for p in pieces(text) for word in parts_of(p)]
+        spelt = {stem(word): word for word in reversed(words)}
+        return tuple(_reason(one.term, fields, spelt) for one in found)
+
+
+def _stems(name: str) -> list[str]:
+    return [stem(word) for piece in pieces(name) for word in parts_of(piece)]
+
+
+def _fields(command: Command) -> Iterator[tuple[str, str]]:
+    yield "c1", command.c1
+    yield "c2", command.c2
+    yield "c3", command.c3
+    yield "description", command.description
+    for field, text in (
+        ("title", command.title),
+        ("tags", " ".join(command.tags)),
+        ("variables", " ".join(variable.name for variable in command.variables)),
+        ("usage", command.usage),
+    ):
+        if text:
+            yield field, text
+
+
+def _having_all(postings: dict[str, dict[int, float]], expression: Expression) -> dict[int, float]:
+    """The commands with all words of an expression, each as good as its weakest."""
+    if len(expression) == 1:
+        return postings.get(expression[0], _NONE)
+    found, *others = sorted((postings.get(token, _NONE) for token in expression), key=len)
+    for other in others:
+        found = {n: min(match, other[n]) for n, match in found.items() if n in other}
+    return found
+
+
+def _said(found: list[_Found]) -> dict[str, float]:
+    """Every token that the query says in some way, and how well."""
+    said: dict[str, float] = {}
+    for one in found:
+        for expression, (worth, _) in one.term.ways.items():
+            for token in expression:
+                said[token] = max(said.get(token, 0.0), worth)
+    return said
+
+
+def _best(scores: dict[int, float], limit: int, least: float = 0.0) -> list[tuple[int, float]]:
+    """The highest scores; commands that score alike stay in their order."""
+    rated = sorted((-score, number) for number, score in scores.items() if score > 0)
+    return [(n, -score) for score, n in rated[: max(limit, 0)] if -score >= least]
+
+
+def _reason(term: Term, fields: dict[str, set[str]], spelt: dict[str, str]) -> str:
+    """A line such as `comit -> commit (spelling): c2, description`."""
+    for expression, (_, how) in sorted(term.ways.items(), key=lambda way: -way[1][0]):
+        places = [{name for name, has in fields.items() if token in has} for token in expression]
+        if all(places):
+            meant = " ".join(spelt.get(token, token) for token in expression)
+            where = ", ".join(name for name in fields if any(name in place for place in places))
+            return f"{term.word} -> {meant} ({how}): {where}" if how else f"{term.word}: {where}"
+    return f"{term.word}: nowhere"

@@ -1,0 +1,78 @@
+"""Searching the registries of one agent or of all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clew.commands.files.layers import DEFAULT_AGENT
+from clew.commands.files.names import is_name, nearest
+from clew.commands.registry.registry import known_agents, shelf
+from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT
+from clew.kit.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clew.commands.search.ranking import Hit
+
+ALL_AGENTS = "*"
+MOST_RESULTS = 100
+LONGEST_QUERY = 4000
+
+
+def search(  # noqa: PLR0913 - each is a setting of its own
+    query: str,
+    agent: str = DEFAULT_AGENT,
+    settings: Mapping[str, str] | None = None,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    algorithm: str = "ranked",
+    c1: str | None = None,
+    action: str | None = None,
+    target: str | None = None,
+    explain: bool = False,
+) -> list[dict[str, Any]]:
+    """The commands that answer a query best, with scores from 0 to 1; empty when none does."""
+    if algorithm not in ALGORITHMS:
+        near = nearest(algorithm, ALGORITHMS, 1)
+        raise Invalid(
+            f"No such algorithm: {algorithm[:40]}",
+            f"Did you mean {near[0]}?" if near else f"One of: {', '.join(ALGORITHMS)}.",
+        )
+    if c1 is not None and not is_name(c1):
+        return []
+    asked = [(text or "")[:LONGEST_QUERY].strip() for text in (query, action, target)]
+    count = max(1, min(limit, MOST_RESULTS))
+    agents = known_agents(settings) if agent == ALL_AGENTS else (agent,)
+    hits: list[Hit] = []
+    for name in agents:
+        index = shelf(name, settings).index()
+        if any(asked):
+            hits += index.search(
+                asked[0],
+                limit=count,
+                algorithm=algorithm,
+                c1=c1,
+                action=asked[1],
+                target=asked[2],
+                explain=explain,
+            )
+    hits.sort(key=lambda hit: -hit.score)
+    return [_shown(hit, explain=explain, all_agents=len(agents) > 1) for hit in hits[:count]]
+
+
+def _shown(hit: Hit, *, explain: bool, all_agents: bool) -> dict[str, Any]:
+    command = hit.command
+    found: dict[str, Any] = {
+        "c1": command.c1,
+        "c2": command.c2,
+        "c3": command.c3,
+        "description": command.description,
+        "score": round(hit.score, 6),
+    }
+    if all_agents:
+        found["agent"] = command.agent
+    if explain:
+        found["origin"] = command.origin
+        found["why"] = list(hit.why)
+    return found

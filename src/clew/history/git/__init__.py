@@ -1,0 +1,1 @@
+"""What git says, in bulk: commits, patches, refs."""

@@ -1,0 +1,1 @@
+"""The index looked after: verify, collect garbage, redactions, export."""

@@ -1,0 +1,167 @@
+"""The index against git: the same commits, and of each the same words, files and patch."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import zstandard
+
+from clew.history.git.stream import DiffReader, read_commits
+from clew.history.model import IndexedCommit, first_id, last_id
+from clew.history.sync.ingest import index_commit
+from clew.history.sync.transfer import find_stored
+from clew.kit.errors import Invalid, Unavailable
+from clew.kit.git import run_git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clew.history.model import CommitMeta, Repo
+    from clew.history.store.store import HistoryStore
+
+_BATCH = 48
+_SHOWN = 100
+
+
+def verify_repo(store: HistoryStore, repo: Repo, sample: int | None = None) -> dict[str, Any]:
+    """How one repository's index differs from git; all commits are looked at, or a sample."""
+    root = Path(repo.local_path)
+    tips = list(dict.fromkeys(store.tips(repo.repo_id).values()))
+    if not root.is_dir():
+        raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux update-repo'.")
+    lost = [sha for sha in tips if not run_git("cat-file", "-t", sha, cwd=root, check=False)]
+    report = _Report(repo.name)
+    for sha in lost:
+        report.add("lost", sha, "git no longer has this tip; run 'commitmux sync'")
+    wanted = _wanted(root, repo, [sha for sha in tips if sha not in lost])
+    indexed = _indexed_shas(store, repo, report)
+    if tips and not lost:
+        _compare_sets(report, set(wanted), indexed)
+    _check_text_index(store, repo, report)
+    common = [meta for sha, meta in wanted.items() if sha in indexed]
+    if sample is not None and sample < len(common):
+        common = random.Random().sample(common, sample)  # noqa: S311 - no secret
+    for batch in _batches(common):
+        _compare_batch(report, store, repo, root, batch)
+    return report.data(len(wanted), len(common), is_synced=bool(tips))
+
+
+class _Report:
+    """The differences found so far."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._count = 0
+        self._found: list[dict[str, str]] = []
+
+    def add(self, kind: str, sha: str, detail: str) -> None:
+        self._count += 1
+        if len(self._found) < _SHOWN:
+            self._found.append({"kind": kind, "sha": sha, "detail": detail})
+
+    def data(self, commits: int, compared: int, *, is_synced: bool) -> dict[str, Any]:
+        return {
+            "name": self._name,
+            "synced": is_synced,
+            "commits": commits,
+            "compared": compared,
+            "difference_count": self._count,
+            "differences": self._found,
+        }
+
+
+def _wanted(root: Path, repo: Repo, tips: list[str]) -> dict[str, CommitMeta]:
+    """The commits that the index should hold."""
+    if not tips:
+        return {}
+    author = repo.author_filter.lower() if repo.author_filter else None
+    return {
+        meta.sha: meta
+        for meta in read_commits(root, tips)
+        if author is None or meta.author_email.lower() == author
+    }
+
+
+def _indexed_shas(store: HistoryStore, repo: Repo, report: _Report) -> set[str]:
+    found: set[str] = set()
+    rows = store.connection.execute(
+        "SELECT sha FROM commit_rows WHERE id BETWEEN ? AND ? AND reachable",
+        (first_id(repo.repo_id), last_id(repo.repo_id)),
+    )
+    for row in rows:
+        sha = row["sha"].hex()
+        if sha in found:
+            report.add("twice", sha, "is in the index more than once")
+        found.add(sha)
+    return found
+
+
+def _compare_sets(report: _Report, wanted: set[str], indexed: set[str]) -> None:
+    for sha in sorted(wanted - indexed):
+        report.add("missing", sha, "is in git and not in the index")
+    for sha in sorted(indexed - wanted):
+        report.add("extra", sha, "is in the index, and git does not reach it")
+
+
+def _check_text_index(store: HistoryStore, repo: Repo, report: _Report) -> None:
+    span = (first_id(repo.repo_id), last_id(repo.repo_id))
+    for index in ("commits_fts", "search_fts"):
+        rows = store.connection.execute(
+            "SELECT sha FROM commit_rows WHERE id BETWEEN ? AND ?"  # noqa: S608 - fixed names
+            f" AND id NOT IN (SELECT id FROM {index}_docsize)",
+            span,
+        )
+        for row in rows:
+            report.add("text", row["sha"].hex(), f"is not in {index}")
+
+
+def _batches(commits: list[CommitMeta]) -> Iterator[list[CommitMeta]]:
+    for start in range(0, len(commits), _BATCH):
+        yield commits[start : start + _BATCH]
+
+
+def _compare_batch(
+    report: _Report, store: HistoryStore, repo: Repo, root: Path, batch: list[CommitMeta]
+) -> None:
+    reader = DiffReader(root)
+    try:
+        diffs = reader.receive(batch, reader.send(batch))
+    finally:
+        reader.close()
+    compressor = zstandard.ZstdCompressor(level=1)
+    for meta, diff in zip(batch, diffs, strict=True):
+        if diff is None and len(batch) > 1:
+            _compare_batch(report, store, repo, root, [meta])
+            continue
+        expected = index_commit(meta, diff, repo.ignored, compressor)
+        _compare(report, store, repo, expected)
+
+
+def _compare(report: _Report, store: HistoryStore, repo: Repo, expected: IndexedCommit) -> None:
+    sha = expected.meta.sha
+    try:
+        stored = find_stored(store, repo.repo_id, sha)
+    except Unavailable as error:
+        report.add("patch", sha, f"the stored patch cannot be read: {error.message}")
+        return
+    if stored is None:
+        report.add("missing", sha, "left the index meanwhile")
+        return
+    commit, patch = stored
+    if commit.meta != expected.meta:
+        report.add("message", sha, "message, people or times differ")
+    if expected.problem is not None:
+        report.add("unreadable", sha, "git cannot read this commit's diff")
+    elif commit.problem is not None:
+        report.add("unread", sha, "git could not read its diff when it was indexed")
+    elif commit.files != expected.files:
+        report.add("files", sha, "the files differ")
+    elif _digest(patch) != expected.patch_digest or commit.patch_digest != expected.patch_digest:
+        report.add("patch", sha, "the patch differs")
+
+
+def _digest(patch: bytes | None) -> bytes | None:
+    return None if patch is None else hashlib.blake2b(patch, digest_size=16).digest()

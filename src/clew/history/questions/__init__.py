@@ -1,0 +1,1 @@
+"""One module per question about paths, lines and commits."""

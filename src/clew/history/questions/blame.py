@@ -1,0 +1,144 @@
+"""Who last touched lines, and the commits that touched them before."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from clew.history.git.patch import unquote
+from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
+from clew.history.store.scope import bounded
+from clew.kit.git import PLAIN_DIFF, seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clew.history.store.store import HistoryStore
+
+_NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
+_FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"
+
+
+def blame(
+    store: HistoryStore,
+    repo_name: str,
+    path: str,
+    *,
+    start: int | None = None,
+    end: int | None = None,
+    rev: str = "HEAD",
+    limit: int = 100,
+) -> dict[str, Any]:
+    """The commit behind each line of a file: moved and copied lines followed, spaces ignored."""
+    repo = store.find_repo(repo_name)
+    first, last = line_range(start, end)
+    commit = resolve(repo, rev)
+    name = tracked(repo, commit, path)
+    span = () if start is None and end is None else ("-L", f"{first},{last}")
+    output = repo_git(
+        repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv", *span, commit, "--", name
+    )
+    found = _merged(_porcelain(output))
+    shown = found[: bounded(limit)]
+    known = store.known(repo.repo_id, list({entry["sha"] for entry in shown}))
+    return {
+        "repo": repo.name,
+        "path": name,
+        "rev": commit,
+        "total": len(found),
+        "limit": bounded(limit),
+        "lines": [{**entry, "indexed": entry["sha"] in known} for entry in shown],
+    }
+
+
+def _porcelain(output: bytes) -> Iterator[dict[str, Any]]:
+    """One entry per line of the file."""
+    commits: dict[str, dict[str, str]] = {"": {}}
+    sha, old, new = "", 0, 0
+    for line in output.split(b"\n"):
+        words = line.split(b" ")
+        if line.startswith(b"\t"):
+            yield _entry(commits[sha], sha, old, new)
+        elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
+            sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
+            commits.setdefault(sha, {})
+        elif line:
+            key, _, value = line.partition(b" ")
+            text = unquote(value) if key == b"filename" else value.decode("utf-8", "replace")
+            commits[sha][key.decode("ascii", "replace")] = text
+
+
+def _entry(facts: dict[str, str], sha: str, old: int, new: int) -> dict[str, Any]:
+    return {
+        "start": new,
+        "end": new,
+        "sha": sha,
+        "subject": facts.get("summary", ""),
+        "author": facts.get("author", ""),
+        "email": facts.get("author-mail", "").strip("<>"),
+        "date": seconds_of(facts.get("author-time", "")),
+        "path": facts.get("filename", ""),
+        "line": old,
+        "previous": facts.get("previous", "").partition(" ")[0] or None,
+    }
+
+
+def _merged(entries: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Neighbouring lines of the same commit and file as one entry."""
+    merged: list[dict[str, Any]] = []
+    for entry in entries:
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and (last["sha"], last["path"]) == (entry["sha"], entry["path"])
+            and entry["line"] - last["line"] == entry["start"] - last["start"]
+        ):
+            last["end"] = entry["end"]
+        else:
+            merged.append(entry)
+    return merged
+
+
+def line_history(
+    store: HistoryStore,
+    repo_name: str,
+    path: str,
+    start: int,
+    *,
+    end: int | None = None,
+    rev: str = "HEAD",
+    limit: int = 20,
+) -> dict[str, Any]:
+    """The commits that changed lines of a file, newest first."""
+    repo = store.find_repo(repo_name)
+    first, last = line_range(start, end)
+    commit = resolve(repo, rev)
+    name = tracked(repo, commit, path)
+    output = repo_git(
+        repo, "log", "--no-patch", *PLAIN_DIFF, "--encoding=UTF-8", f"--format={_FIELDS}",
+        f"-L{first},{last}:{name}", commit, "--",
+    )  # fmt: skip
+    fields = os.fsdecode(output).split("\x00")
+    found = [_commit(fields[at : at + 5]) for at in range(0, len(fields) - 5, 5)]
+    return {
+        "repo": repo.name,
+        "path": name,
+        "rev": commit,
+        "total": len(found),
+        "limit": bounded(limit),
+        "commits": found[: bounded(limit)],
+    }
+
+
+def _commit(fields: list[str]) -> dict[str, Any]:
+    sha, author, email, date, subject = (
+        field.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for field in fields
+    )
+    return {
+        "sha": sha.strip(),
+        "subject": subject,
+        "author": author,
+        "email": email,
+        "date": seconds_of(date),
+    }

@@ -1,0 +1,265 @@
+"""When a text came in or went out: literal as `git log -S`, a pattern as `git log -G`.
+
+The text index narrows the commits down where that loses none; every hit is verified on the
+stored patch. Patterns run in a process of their own, because a bad one may never end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.history.git.diff_lines import FileDiff, file_diffs, file_sections
+from clew.history.search.pathmatch import matching_paths
+from clew.history.store.lookup import read_patch
+from clew.history.store.scope import COUNTED, bounded, briefs, chosen_repos, lower_bound, span
+from clew.history.store.store import HistoryStore
+from clew.kit.errors import Invalid, Unavailable
+from clew.kit.sqlite import json_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from clew.history.model import Repo
+
+    Lines = list[tuple[int, str]]
+    Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
+
+DIRECTIONS = ("both", "added", "removed")
+_SECONDS = 10.0
+_PATTERN_SECONDS = 20.0
+_SHOWN_LINES = 3
+_LINE_CHARACTERS = 200
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def find_changes(
+    store: HistoryStore,
+    text: str,
+    *,
+    regex: bool = False,
+    direction: str = "both",
+    repos: Sequence[str] | None = None,
+    paths: Sequence[str] | None = None,
+    since: int | None = None,
+    limit: int = 20,
+) -> dict[str, Any]:
+    """Commits that changed how often a text occurs, or whose changed lines match a pattern."""
+    if not text or "\n" in text:
+        raise Invalid("Give the text to look for: a part of one line")
+    if direction not in DIRECTIONS:
+        raise Invalid(f"direction must be one of {', '.join(DIRECTIONS)}")
+    asked = {
+        "text": text,
+        "regex": regex,
+        "direction": direction,
+        "repos": [repo.name for repo in chosen_repos(store, repos)],
+        "paths": None if paths is None else list(paths),
+        "since": since,
+        "limit": bounded(limit),
+    }
+    if not regex:
+        return _search(store, asked)
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Invalid(f"Not a regular expression: {error}") from None
+    return _search_apart(store.path, asked)
+
+
+def _search_apart(database: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """The same search in a process that can be ended."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "clew.history.questions.pickaxe", str(database)],
+            input=json.dumps(asked).encode(),
+            capture_output=True,
+            timeout=_PATTERN_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Invalid(
+            f"The pattern took more than {_PATTERN_SECONDS:.0f} s",
+            "Make it simpler, or narrow it with paths or since.",
+        ) from None
+    if done.returncode != 0:
+        raise Unavailable(f"The search failed: {done.stderr.decode('utf-8', 'replace')[-500:]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
+    deadline = time.monotonic() + _SECONDS
+    wanted = None if asked["paths"] is None else matching_paths(store, asked["paths"])
+    match = _pattern_matcher(asked) if asked["regex"] else _literal_matcher(asked)
+    hits: list[tuple[int, int, int]] = []
+    complete = True
+    for repo in chosen_repos(store, asked["repos"]):
+        for commit_id, commit_time, patch_id in _candidates(store, repo, asked, wanted):
+            if time.monotonic() > deadline:
+                complete = False
+                break
+            patch = read_patch(store, patch_id) or ""
+            if may_match(patch, asked) and (wanted is None or _seen(patch, match, wanted)["lines"]):
+                hits.append((commit_time, commit_id, patch_id))
+    hits.sort(reverse=True)
+
+    def shown(part: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
+        heads = briefs(store, [hit[1] for hit in part])
+        patches = [read_patch(store, hit[2]) or "" for hit in part]
+        seen = [_seen(patch, match, wanted) for patch in patches]
+        return [head | lines for head, lines in zip(heads, seen, strict=True)]
+
+    return {
+        "total": len(hits),
+        "limit": asked["limit"],
+        "complete": complete,
+        "first": next(iter(shown(hits[-1:])), None),
+        "last": next(iter(shown(hits[:1])), None),
+        "commits": shown(hits[: asked["limit"]]),
+    }
+
+
+def _candidates(
+    store: HistoryStore, repo: Repo, asked: dict[str, Any], wanted: dict[int, str] | None
+) -> Iterator[tuple[int, int, int]]:
+    """Commits that may match, newest first: id, time, patch."""
+    words = None if asked["regex"] else index_words(asked["text"])
+    source, values = "commit_rows c", []
+    condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND c.author_time >= ?"
+    if words is not None:
+        columns = "added removed" if asked["direction"] == "both" else asked["direction"]
+        source = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
+        condition += " AND search_fts MATCH ? AND s.rowid BETWEEN ? AND ?"
+        values = [f"{{{columns}}} : {words}", *span(repo)]
+    if wanted is not None:
+        condition += (
+            " AND EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
+            " AND f.path_id IN (SELECT value FROM json_each(?)))"
+        )
+        values.append(json_list(wanted))
+    rows = store.connection.execute(
+        f"SELECT c.id, c.commit_time, c.patch_id FROM {source}"  # noqa: S608 - built above
+        f" WHERE {condition} AND c.id BETWEEN ? AND ? ORDER BY c.id DESC",
+        (lower_bound(asked["since"]), *values, *span(repo)),
+    )
+    for row in rows:
+        yield row[0], row[1], row[2]
+
+
+def index_words(text: str) -> str | None:
+    """What the text index must hold for a literal to occur; None when it cannot tell.
+
+    The first word may be the end of a longer one in the text, which the index cannot find, so
+    it counts only behind a sign; the last word may be the beginning of one.
+    """
+    words = list(_WORD.finditer(text))
+    if not text.isascii() or not words:
+        return None
+    whole = words if words[0].start() > 0 else words[1:]
+    if not whole:
+        return None
+    star = " *" if whole[-1].end() == len(text) else ""
+    return f'"{" ".join(word.group() for word in whole)}"{star}'
+
+
+def may_match(patch: str, asked: dict[str, Any]) -> bool:
+    """Whether a patch matches, told quickly; without a filter by path the answer is exact."""
+    text, direction = asked["text"], asked["direction"]
+    if asked["regex"]:
+        signs = {"both": "+-", "added": "+", "removed": "-"}[direction]
+        search = re.compile(text).search
+        sections = file_sections(patch)
+        bodies = (part[part.find("\n@@ ") :] for part in sections if "\n@@ " in part)
+        return any(
+            search(line[1:])
+            for body in bodies
+            for line in body.split("\n")
+            if line and line[0] in signs
+        )
+    if text not in patch:
+        return False
+    changes = (_more(section, text) for section in file_sections(patch) if text in section)
+    return any(
+        (more > 0 and direction != "removed") or (more < 0 and direction != "added")
+        for more in changes
+    )
+
+
+def _more(section: str, text: str) -> int:
+    """How much more often a text occurs in a file than before."""
+    more = 0
+    start = section.find("\n@@ ")
+    at = section.find(text, start) if start >= 0 else -1
+    while at >= 0:
+        line = section.rfind("\n", 0, at) + 1
+        if at == line:  # the sign of the line is no part of it
+            at = section.find(text, at + 1)
+            continue
+        more += (section[line] == "+") - (section[line] == "-")
+        at = section.find(text, at + len(text))
+    return more
+
+
+def _seen(patch: str, match: Matcher, wanted: dict[int, str] | None) -> dict[str, Any]:
+    """What of a patch matches: how many lines, and the first of them."""
+    names = None if wanted is None else set(wanted.values())
+    added = removed = 0
+    lines: list[dict[str, Any]] = []
+    for part in file_diffs(patch):
+        if names is not None and part.path not in names:
+            continue
+        came, went = match(part)
+        added, removed = added + len(came), removed + len(went)
+        lines += _shown("-", part.path, went) + _shown("+", part.path, came)
+    return {"added": added, "removed": removed, "lines": lines[:_SHOWN_LINES]}
+
+
+def _shown(sign: str, path: str, lines: Lines) -> list[dict[str, Any]]:
+    return [
+        {"path": path, "line": number, "sign": sign, "text": text[:_LINE_CHARACTERS]}
+        for number, text in lines[:_SHOWN_LINES]
+    ]
+
+
+def _literal_matcher(asked: dict[str, Any]) -> Matcher:
+    """Lines with the text, of files where it occurs more or less often than before."""
+    text, direction = asked["text"], asked["direction"]
+
+    def match(part: FileDiff) -> tuple[Lines, Lines]:
+        came = [line for line in part.added if text in line[1]]
+        went = [line for line in part.removed if text in line[1]]
+        more = sum(line[1].count(text) for line in came)
+        more -= sum(line[1].count(text) for line in went)
+        if (more > 0 and direction != "removed") or (more < 0 and direction != "added"):
+            return came, went
+        return [], []
+
+    return match
+
+
+def _pattern_matcher(asked: dict[str, Any]) -> Matcher:
+    """Changed lines that match the pattern."""
+    search, direction = re.compile(asked["text"]).search, asked["direction"]
+
+    def match(part: FileDiff) -> tuple[Lines, Lines]:
+        came = [line for line in part.added if search(line[1])] if direction != "removed" else []
+        went = [line for line in part.removed if search(line[1])] if direction != "added" else []
+        return came, went
+
+    return match
+
+
+def main() -> None:
+    """Search as the process that was started for a pattern."""
+    found = _search(HistoryStore.read(Path(sys.argv[1])), json.load(sys.stdin))
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

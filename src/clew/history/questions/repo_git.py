@@ -1,0 +1,70 @@
+"""git on a registered repository, for the few answers that the index does not hold.
+
+It runs in that repository and no other, never reaches the network, and starts no program that
+the repository's configuration names.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.history.store.scope import clean_path
+from clew.kit.errors import Invalid, NotFound
+from clew.kit.git import GitError, guard, run_git
+
+if TYPE_CHECKING:
+    from clew.history.model import Repo
+
+_QUIET = (
+    "--literal-pathspecs",
+    "--no-pager",
+    "-c",
+    "protocol.allow=never",
+)
+
+
+def repo_git(repo: Repo, *arguments: str) -> bytes:
+    """What git prints in a registered repository."""
+    root = Path(repo.local_path)
+    if not root.is_dir():
+        raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'.")
+    marker = root / ".git"
+    # Named outright, because git would look for a repository in the directories above.
+    place = marker if marker.exists() else root
+    return run_git(f"--git-dir={place}", *_QUIET, *arguments, cwd=root)
+
+
+def resolve(repo: Repo, revision: str) -> str:
+    """The commit that a revision names."""
+    if not revision.isprintable():
+        raise Invalid(f"Not usable as a revision: {revision!r}")
+    try:
+        found = repo_git(
+            repo, "rev-parse", "--verify", "--quiet", "--end-of-options",
+            f"{guard(revision)}^{{commit}}",
+        )  # fmt: skip
+    except GitError:
+        raise NotFound(f"{repo.name} has no commit at {revision}") from None
+    return found.decode("ascii").strip()
+
+
+def tracked(repo: Repo, commit: str, path: str) -> str:
+    """The path, if it is a file in that commit."""
+    name = guard(clean_path(path))
+    kind = b""
+    with suppress(GitError):
+        kind = repo_git(repo, "cat-file", "-t", f"{commit}:{name}").strip()
+    if kind != b"blob":
+        raise NotFound(f"{repo.name} has no file {path} at {commit[:12]}")
+    return name
+
+
+def line_range(start: int | None, end: int | None) -> tuple[int, int | None]:
+    """Lines from one to another, both included; one line when only the first is named."""
+    first = 1 if start is None else start
+    last = start if end is None else end
+    if first < 1 or (last is not None and last < first):
+        raise Invalid(f"Not a range of lines: {first} to {last}", "Lines count from 1.")
+    return first, last

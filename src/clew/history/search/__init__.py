@@ -1,0 +1,1 @@
+"""Queries, filters, matches, ranking, snippets and pages."""

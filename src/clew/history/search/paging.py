@@ -1,0 +1,102 @@
+"""Pages of an answer: where the next one begins, and how much fits into one."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import astuple, dataclass, replace
+from typing import TYPE_CHECKING
+
+from clew.kit import jsontext
+from clew.kit.errors import Invalid
+
+if TYPE_CHECKING:
+    from clew.history.search.filters import Filters
+
+_LONGEST = 1000
+_NUMBERS = 4
+_LARGEST = 1 << 62
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The place behind which the next page begins; it fits only the request it came from."""
+
+    mark: str
+    offset: int = 0
+    after: tuple[int, ...] | None = None
+    total: int | None = None
+    now: int | None = None
+    state: int | None = None
+    since: int | None = None
+    until: int | None = None
+
+    @classmethod
+    def read(cls, text: str | None, filters: Filters, *asked: object) -> Cursor:
+        """The cursor that somebody handed back; without one the beginning.
+
+        It keeps the times of the first page: those of `2 weeks ago` move on.
+        """
+        mark = _mark_of(replace(filters, since=None, until=None), *asked)
+        if not text:
+            return cls(mark, since=_bounded(filters.since), until=_bounded(filters.until))
+        try:
+            raw = bytes.fromhex(text[:_LONGEST])
+            given, offset, after, *numbers = jsontext.loads_bytes(raw)
+            cursor = cls(given, offset, None if after is None else tuple(after), *numbers)
+        except (ValueError, TypeError):
+            raise _unusable("Not a cursor of an answer") from None
+        if not cursor._is_sound():
+            raise _unusable("Not a cursor of an answer")
+        if cursor.mark != mark:
+            raise _unusable("The cursor belongs to another request")
+        return cursor
+
+    def _is_sound(self) -> bool:
+        numbers = [self.offset, *(self.after or ())]
+        optional = (self.total, self.now, self.state, self.since, self.until)
+        numbers += [number for number in optional if number is not None]
+        return (
+            isinstance(self.mark, str)
+            and all(type(n) is int and -_LARGEST <= n <= _LARGEST for n in numbers)
+            and self.offset >= 0
+            and (self.after is None or 1 < len(self.after) < _NUMBERS)
+        )
+
+    def text(self) -> str:
+        """The cursor as it is handed out."""
+        raw = jsontext.dumps_bytes([list(v) if isinstance(v, tuple) else v for v in astuple(self)])
+        return raw.hex()
+
+
+def _bounded(moment: int | None) -> int | None:
+    return None if moment is None else max(-_LARGEST, min(moment, _LARGEST))
+
+
+def _mark_of(*asked: object) -> str:
+    """A short mark of a request, by which its cursors are known."""
+    said = "\x00".join(map(repr, asked)).encode("utf-8", "backslashreplace")
+    return f"{zlib.crc32(said):08x}"
+
+
+def _unusable(message: str) -> Invalid:
+    return Invalid(message, "Leave it out to begin anew, with the same words and filters.")
+
+
+def fitting(sizes: list[tuple[int, int]], most: int) -> tuple[int, set[int]]:
+    """How many items fit, and which of them only without their extras; one always does.
+
+    Each item has a size without and with its extras. Items come before extras, and the extras
+    of the first items before those of the others.
+    """
+    count = used = 0
+    for small, _ in sizes:
+        if count and used + small > most:
+            break
+        count, used = count + 1, used + small
+    bare: set[int] = set()
+    for number, (small, large) in enumerate(sizes[:count]):
+        if used + large - small > most:
+            bare.add(number)
+        else:
+            used += large - small
+    return count, bare

@@ -1,0 +1,153 @@
+"""The lines of a patch that a query found, with file and line number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from clew.history.git.diff_lines import file_diffs
+from clew.history.search.query import Term, folded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from clew.history.search.query import Query
+
+LINE_CHARACTERS = 200
+_BEFORE_MATCH = 60
+# So many places are looked at for each term, and of the lines that show it so many are weighed.
+_MOST_PLACES = 2000
+_MOST_LINES = 20
+_KINDS = {"+": "added", "-": "removed", " ": "context"}
+_ORDER = ("added", "removed", "context")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
+# Signs between words, all on one line.
+_BETWEEN = r"(?:(?!\n)[\W_])+"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a patch that shows a term: where it begins, its kind, and the match in it."""
+
+    start: int
+    kind: str
+    text: str
+    match: int
+
+
+def snippets(
+    patch: str,
+    query: Query,
+    *,
+    most: int,
+    shows_path: Callable[[str], bool] = lambda _: True,
+) -> list[dict[str, Any]]:
+    """At most so many lines, those with the most terms and the changed ones first."""
+    if most <= 0:
+        return []
+    found = _found(patch, query.terms)
+    if not found:
+        words = [(term, word) for term in query.terms for word in term.words]
+        found = _found(patch, [Term((word,), columns=term.columns) for term, word in words])
+    best = sorted(found.items(), key=lambda item: (-item[1], _ORDER.index(item[0].kind)))
+    shown = []
+    for line, _ in best:
+        path, number = _place(patch, line)
+        if path and shows_path(path):
+            shown.append((line.start, _as_data(line, path, number)))
+        if len(shown) == most:
+            break
+    return [data for _, data in sorted(shown, key=lambda item: item[0])]
+
+
+def marks(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
+    """Where a line shows the terms: begin and end of each place, in order."""
+    plain = folded(text)
+    if len(plain) != len(text):
+        return []
+    places = sorted(match.span() for term in terms for match in _pattern(term).finditer(plain))
+    joined: list[tuple[int, int]] = []
+    for begin, end in places:
+        if not joined or begin >= joined[-1][1]:
+            joined.append((begin, end))
+    return joined
+
+
+def _found(patch: str, terms: Sequence[Term]) -> dict[_Line, int]:
+    """The lines that show a term, with how many terms each shows."""
+    plain = folded(patch)
+    if len(plain) != len(patch):  # then places in one are no places in the other
+        plain = patch.lower() if len(patch.lower()) == len(patch) else patch
+    found: dict[_Line, int] = {}
+    seen: dict[int, _Line | None] = {}
+    for term in terms:
+        for start, at in islice(_matches(plain, term), _MOST_LINES):
+            if start not in seen:
+                seen[start] = _line(patch, start, at)
+            line = seen[start]
+            if line is not None and _counts(line.kind, term.columns):
+                found[line] = found.get(line, 0) + 1
+    return found
+
+
+def _counts(kind: str, columns: str) -> bool:
+    """Whether a line of this kind is where the term was looked for."""
+    return not columns or kind in columns.split()
+
+
+def _matches(plain: str, term: Term) -> Iterator[tuple[int, int]]:
+    """Lines that show a term, each once: where the line begins, and where the term does."""
+    pattern, first = _pattern(term), term.words[0]
+    at, last = plain.find(first), -1
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            return
+        start = plain.rfind("\n", 0, at) + 1
+        if start != last and pattern.match(plain, at):
+            yield start, at
+            last = start
+        at = plain.find(first, at + 1)
+
+
+def _pattern(term: Term) -> re.Pattern[str]:
+    words = _BETWEEN.join(map(re.escape, term.words))
+    return re.compile(rf"(?<![^\W_]){words}" + ("" if term.is_beginning else r"(?![^\W_])"))
+
+
+def _line(patch: str, start: int, at: int) -> _Line | None:
+    """The line that begins there, if it is one of a file, with a match at a place."""
+    hunk = patch.rfind("\n@@ ", 0, start)
+    if hunk < 0 or patch.rfind("\ndiff --git ", 0, start) > hunk:
+        return None
+    end = patch.find("\n", start)
+    text = patch[start : len(patch) if end < 0 else end]
+    kind = _KINDS.get(text[:1])
+    if kind is None:
+        return None
+    return _Line(start, kind, text[1:], at - start - 1)
+
+
+def _place(patch: str, line: _Line) -> tuple[str, int]:
+    """The file of a line, and its number there: in the new file, or where it was removed."""
+    hunk = patch.rfind("\n@@ ", 0, line.start) + 1
+    section = patch.rfind("\ndiff --git ", 0, line.start) + 1
+    header = _HUNK.match(patch, hunk)
+    if header is None:
+        return "", 0
+    other = "+" if line.kind == "removed" else "-"
+    body = patch.find("\n", hunk) + 1
+    before = patch[body : line.start].split("\n")[:-1]
+    number = int(header[1] if line.kind == "removed" else header[2])
+    number += sum(1 for text in before if text[:1] not in (other, "\\"))
+    named = next(file_diffs(patch[section : patch.find("\n@@ ", section) + 1]), None)
+    return ("" if named is None else named.path), number
+
+
+def _as_data(line: _Line, path: str, number: int) -> dict[str, Any]:
+    begin = 0
+    if len(line.text) > LINE_CHARACTERS:
+        begin = max(min(line.match - _BEFORE_MATCH, len(line.text) - LINE_CHARACTERS), 0)
+    text = line.text[begin : begin + LINE_CHARACTERS]
+    return {"path": path, "line": number, "kind": line.kind, "text": text}

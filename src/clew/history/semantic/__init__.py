@@ -1,0 +1,1 @@
+"""Search by meaning: vectors of messages, and agents' notes."""

@@ -1,0 +1,1 @@
+"""The index in SQLite: schema, commits, patches, repositories."""

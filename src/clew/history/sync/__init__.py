@@ -1,0 +1,1 @@
+"""From git into the index: registering, cloning, syncing, watching."""

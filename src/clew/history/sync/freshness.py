@@ -1,0 +1,157 @@
+"""How far the index is behind what the repositories hold now."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew.history.git.ref_files import RefFiles
+from clew.kit.errors import ClewError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clew.history.model import Repo
+    from clew.history.store.store import HistoryStore
+
+    Stamp = tuple[tuple[int, int, int] | None, ...]
+
+_MOST_TOLD = 10
+_MOST_STEPS = 256
+_MOST_KEPT = 500
+_heads: dict[tuple[str, str], tuple[list[Path], Stamp, str | None, dict[str, str]]] = {}
+
+
+def freshness(store: HistoryStore, repos: Sequence[Repo]) -> dict[str, Any]:
+    """Whether the index stands where these repositories stand, told by their files alone.
+
+    `stale` is null when that cannot be told. Repositories that are not fresh are listed, with
+    how many commits are missing where new commits still lie as single files, else null.
+    """
+    told = [entry for repo in repos if (entry := _state_of(store, repo))]
+    if not told:
+        return {"stale": False}
+    name = f" --repo {told[0]['repo']}" if len(told) == 1 else ""
+    return {
+        "stale": True if any(entry["stale"] for entry in told) else None,
+        "repos": told[:_MOST_TOLD],
+        "sync": f"commitmux sync{name}",
+    }
+
+
+def freshness_line(found: dict[str, Any]) -> str | None:
+    """The same as one line for people; None when the index is fresh."""
+    if not found["stale"]:
+        return None
+    stale = [entry for entry in found["repos"] if entry["stale"]]
+    return f"The index is behind: {', '.join(map(_counted, stale))}. Run: {found['sync']}"
+
+
+def _counted(entry: dict[str, Any]) -> str:
+    behind = entry["behind"]
+    return f"{entry['repo']} ({behind} commit{'s'[: behind != 1]})" if behind else entry["repo"]
+
+
+def _state_of(store: HistoryStore, repo: Repo) -> dict[str, Any] | None:
+    """One repository that is not known to be fresh."""
+    main = repo.default_branch or "HEAD"
+    head: str | None = None
+    branches: dict[str, str] = {}
+    with suppress(OSError, UnicodeDecodeError):
+        head, branches = _where_refs_point(repo, main)
+    if head is None:
+        return {"repo": repo.name, "stale": None, "behind": None}
+    row = store.connection.execute(
+        "SELECT sha FROM ref_tips WHERE repo_id = ? AND ref = ?", (repo.repo_id, main)
+    ).fetchone()
+    if row is not None and row["sha"] == head and not _branches_moved(store, repo, branches):
+        return None
+    tips = [head, *branches.values()]
+    return {"repo": repo.name, "stale": True, "behind": _count_loose(store, repo, tips)}
+
+
+def _branches_moved(store: HistoryStore, repo: Repo, branches: dict[str, str]) -> bool:
+    if not repo.all_refs:
+        return False
+    tips = store.tips(repo.repo_id)
+    return branches != {ref: sha for ref, sha in tips.items() if ref.startswith("refs/heads/")}
+
+
+def _where_refs_point(repo: Repo, main: str) -> tuple[str | None, dict[str, str]]:
+    """The commit of the main ref, and of all branches where all count; read when files changed."""
+    key = (repo.local_path, f"{main} all" if repo.all_refs else main)
+    kept = _heads.get(key)
+    if kept is not None and _stamp(kept[0]) == kept[1]:
+        return kept[2], kept[3]
+    refs = RefFiles(Path(repo.local_path))
+    sources = refs.sources(main) + (refs.branch_directories() if repo.all_refs else [])
+    stamp = _stamp(sources)
+    found = refs.commit(main), refs.branches() if repo.all_refs else {}
+    if len(_heads) >= _MOST_KEPT:
+        _heads.clear()
+    _heads[key] = (sources, stamp, *found)
+    return found
+
+
+def _stamp(files: list[Path]) -> Stamp:
+    return tuple(map(_stat, files))
+
+
+def _stat(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def _count_loose(store: HistoryStore, repo: Repo, tips: list[str]) -> int | None:
+    """How many commits the tips reach before indexed ones, by their files; None if not told."""
+    refs = RefFiles(Path(repo.local_path))
+    waiting = list(tips)
+    seen: set[str] = set()
+    while waiting:
+        sha = waiting.pop()
+        if sha in seen or store.known(repo.repo_id, [sha]):
+            continue
+        parents = refs.parents(sha)
+        if parents is None or len(seen) >= _MOST_STEPS:
+            return None
+        seen.add(sha)
+        waiting += parents
+    return len(seen)
+
+
+def repo_status(store: HistoryStore, repo: Repo) -> dict[str, Any]:
+    """One repository: what is indexed of it, when, and how many commits are missing."""
+    state = store.state(repo.repo_id)
+    return {
+        "name": repo.name,
+        "commit_count": store.commit_count(repo.repo_id),
+        "source": repo.remote_url or repo.local_path,
+        "local_path": repo.local_path,
+        "last_synced_at": state["last_synced_at"] if state else None,
+        "last_synced_sha": state["last_synced_sha"] if state else None,
+        "last_error": state["last_error"] if state else None,
+        "exclude_prefixes": list(repo.exclude_prefixes),
+        "author_filter": repo.author_filter,
+        "behind": commits_behind(store, repo),
+    }
+
+
+def commits_behind(store: HistoryStore, repo: Repo) -> int | None:
+    """How many commits the repository has that the index has not; None when git cannot say."""
+    from clew.history.sync.refs import count_missing, existing_commits, read_tips
+
+    try:
+        _, tips = read_tips(Path(repo.local_path), repo)
+        done = store.tips(repo.repo_id)
+        known = set(done.values())
+        new = [sha for sha in set(tips.values()) - known if not store.known(repo.repo_id, [sha])]
+        if not new:
+            return 0
+        root = Path(repo.local_path)
+        return count_missing(root, new, existing_commits(root, known))
+    except ClewError:
+        return None

@@ -1,0 +1,118 @@
+"""Which refs count, where they point, and which commits they still reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.history.model import Repo, first_id, last_id
+from clew.kit.errors import Invalid
+from clew.kit.git import GitError, guard, open_git, run_git
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clew.history.store.store import HistoryStore
+
+
+def read_tips(root: Path, repo: Repo) -> tuple[str, dict[str, str]]:
+    """The main tip, and every ref to index with the commit it points to."""
+    if not root.is_dir():
+        raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'.")
+    main = repo.default_branch or "HEAD"
+    head = _resolve(root, repo.default_branch)
+    tips = {main: head} if head else {}
+    if repo.all_refs:
+        tips |= _all_refs(root)
+    if not tips:
+        raise Invalid(
+            f"{root} has no commit at {main}",
+            "Make a first commit, or choose a branch with --default-branch.",
+        )
+    return head or next(iter(tips.values())), tips
+
+
+def _resolve(root: Path, branch: str | None) -> str | None:
+    """The commit of a branch, or of any other revision of that name, or of HEAD."""
+    names = (f"refs/heads/{guard(branch)}", branch) if branch else ("HEAD",)
+    for name in names:
+        asked = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        found = run_git(*asked, cwd=root, check=False).decode("ascii").strip()
+        if found:
+            return found
+    return None
+
+
+def _all_refs(root: Path) -> dict[str, str]:
+    """Every local branch and tag that leads to a commit that is there."""
+    listed = run_git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", cwd=root)
+    names = listed.decode("utf-8", "backslashreplace").split("\n")[:-1]
+    questions = b"".join(b"%s^{commit}\n" % name for name in listed.split(b"\n")[:-1])
+    answers = _fed(root, "cat-file", "--batch-check", lines=questions).split(b"\n")
+    found = zip(names, (answer.split(b" ") for answer in answers), strict=False)
+    return {name: words[0].decode("ascii") for name, words in found if words[1:2] == [b"commit"]}
+
+
+def existing_commits(root: Path, shas: Iterable[str]) -> list[str]:
+    """Those of the commits that the repository has."""
+    questions = "".join(f"{sha}\n" for sha in shas).encode("ascii")
+    answers = _fed(root, "cat-file", "--batch-check", lines=questions).split(b"\n")
+    words = [answer.split(b" ") for answer in answers]
+    return [word[0].decode("ascii") for word in words if word[1:2] == [b"commit"]]
+
+
+def _fed(root: Path, *arguments: str, lines: bytes) -> bytes:
+    """What git prints when it is fed these lines; a failure raises GitError."""
+    with open_git(*arguments, cwd=root, feed=True) as process:
+        printed, _ = process.communicate(lines)
+    if process.returncode != 0:
+        raise GitError(f"git {arguments[0]} failed with exit code {process.returncode}")
+    return printed
+
+
+def count_missing(root: Path, tips: Iterable[str], known: Iterable[str]) -> int:
+    """How many commits the tips reach that the known ones do not."""
+    lines = [*tips, *(f"^{sha}" for sha in known)]
+    asked = "".join(f"{line}\n" for line in lines).encode("ascii")
+    return int(_fed(root, "rev-list", "--count", "--stdin", lines=asked))
+
+
+def tips_are_kept(root: Path, old: dict[str, str], new: dict[str, str]) -> bool:
+    """Whether everything that was reachable still is."""
+    kept = set(new.values())
+    moved = [sha for sha in set(old.values()) if sha not in kept]
+    if not moved:
+        return True
+    if len(existing_commits(root, moved)) < len(moved):
+        return False
+    return count_missing(root, moved, kept) == 0
+
+
+def mark_reachable(store: HistoryStore, repo: Repo, root: Path, tips: dict[str, str]) -> int:
+    """Note which indexed commits the refs still reach; how many they do not."""
+    connection = store.connection
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS reached (sha BLOB PRIMARY KEY)")
+    connection.execute("DELETE FROM reached")
+    process = open_git("rev-list", "--stdin", cwd=root, feed=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        process.stdin.write("".join(f"{sha}\n" for sha in tips.values()).encode())
+        process.stdin.close()
+        connection.executemany(
+            "INSERT OR IGNORE INTO reached VALUES (?)",
+            ((bytes.fromhex(line.strip().decode()),) for line in process.stdout),
+        )
+    if process.returncode != 0:
+        raise GitError("git could not say which commits the refs still reach")
+    span = (first_id(repo.repo_id), last_id(repo.repo_id))
+    connection.execute(
+        "UPDATE commit_rows SET reachable = sha IN (SELECT sha FROM reached)"
+        " WHERE id BETWEEN ? AND ? AND reachable != (sha IN (SELECT sha FROM reached))",
+        span,
+    )
+    row = connection.execute(
+        "SELECT count(*) FROM commit_rows WHERE id BETWEEN ? AND ? AND NOT reachable", span
+    ).fetchone()
+    connection.execute("DROP TABLE reached")
+    return int(row[0])

@@ -1,0 +1,1 @@
+"""Host files read, edited as text, backed up and undone."""

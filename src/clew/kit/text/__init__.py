@@ -1,0 +1,1 @@
+"""Text: what may be shown, and what must not be kept."""

@@ -1,0 +1,1 @@
+"""Messages, eras, dialects, methods, questions, subscriptions and tasks."""

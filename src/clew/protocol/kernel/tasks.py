@@ -1,0 +1,231 @@
+"""The tasks extension: a slow call answers at once with a handle that is asked for later."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from clew.kit.call import Call, InputRequired
+from clew.kit.errors import Cancelled, ClewError
+from clew.kit.refusals import refusal
+from clew.kit.times import utc_now
+from clew.protocol.errors import RpcError
+from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS
+from clew.protocol.versions import INTERNAL_ERROR
+from clew.protocol.workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+    from clew.protocol.kernel.exchange import Exchange
+    from clew.protocol.kernel.kernel import Kernel
+    from clew.protocol.kernel.task_store import TaskStore
+
+_POLL_MS = 500
+_PROGRESS_EVERY_SECONDS = 0.2
+_LOOK_EVERY_SECONDS = 0.5
+_DISK_TROUBLE = (OSError, sqlite3.Error)
+
+
+class TaskCall(Call):
+    """A call inside a task: its progress becomes the task's status message."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        answers: dict[str, Any],
+        tell: Callable[[str], None],
+    ) -> None:
+        super().__init__(settings=settings, answers=answers)
+        self._tell = tell
+        self._told = 0.0
+
+    def report_progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Note how far the task is, not more often than anybody would look."""
+        if time.monotonic() - self._told >= _PROGRESS_EVERY_SECONDS:
+            self._told = time.monotonic()
+            self._tell(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
+
+
+class TaskDesk:
+    """Creates, runs and answers for tasks."""
+
+    def __init__(self, kernel: Kernel, store: TaskStore) -> None:
+        self._kernel = kernel
+        self._store = store
+        self._running: dict[str, TaskCall] = {}
+        self._unsaved: dict[str, JsonObject] = {}  # what the disk has refused so far
+        self._lock = threading.Lock()
+        self._workers = Workers(threads=8, waiting=256)
+        self._watching = False
+
+    def create(self, exchange: Exchange, name: str, arguments: JsonObject) -> None:
+        """Store the task, answer with its handle, then start it."""
+        now = _now()
+        state: JsonObject = {
+            "taskId": secrets.token_urlsafe(24),
+            "status": "working",
+            "createdAt": now,
+            "lastUpdatedAt": now,
+            "ttlMs": TTL_SECONDS * 1000,
+            "pollIntervalMs": _POLL_MS,
+        }
+        work: JsonObject = {
+            "name": name,
+            "arguments": arguments,
+            "answers": exchange.call.answers,
+            "capabilities": exchange.request.capabilities,
+        }
+        with _told_in_words():
+            self._store.create(state, work, exchange.connection.principal)
+        exchange.reply(state, result_type="task")
+        self._start(state, work)
+
+    def exists(self, task_id: str) -> bool:
+        """Whether there is such a task."""
+        try:
+            self._read(task_id)
+        except RpcError:
+            return False
+        return True
+
+    def state(self, task_id: str) -> JsonObject:
+        """The task as `tasks/get` shows it."""
+        state = self._read(task_id)[0]
+        return state if state["status"] in FINAL else self._unsaved.get(task_id, state)
+
+    def update(self, task_id: str, answers: JsonObject) -> None:
+        """Take answers to what the task asked; go on when none is missing."""
+        self._read(task_id)
+        with _told_in_words():
+            taken = self._store.answer(task_id, answers)
+        if taken is not None:
+            state, work = taken
+            self._save(state)
+            if state["status"] == "working":
+                self._start(state, work)
+
+    def cancel(self, task_id: str) -> None:
+        """Stop the task where it can be stopped."""
+        state, _ = self._read(task_id)
+        call = self._running.get(task_id)
+        if call is not None:
+            call.cancel()
+        if state["status"] not in FINAL:
+            self._save(_without(state, "inputRequests") | {"status": "cancelled"})
+
+    def _read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
+        with _told_in_words():
+            return self._store.read(task_id)
+
+    def _start(self, state: JsonObject, work: JsonObject) -> None:
+        call = TaskCall(
+            self._kernel.service.settings,
+            dict(work["answers"]),
+            lambda text: self._save({**state, "statusMessage": text}),
+        )
+        call.capabilities = work["capabilities"]
+        with self._lock:
+            self._running[state["taskId"]] = call
+            must_watch = not self._watching
+            self._watching = True
+        if not self._workers.submit(lambda: self._run(state, work, call)):
+            self._fail(state, RpcError(INTERNAL_ERROR, "Server is busy: too many tasks"))
+        if must_watch:
+            threading.Thread(target=self._look_after, daemon=True).start()
+
+    def _look_after(self) -> None:
+        """Stop what another server was asked to cancel; store what the disk refused before."""
+        while True:
+            time.sleep(_LOOK_EVERY_SECONDS)
+            with self._lock:
+                running, unsaved = dict(self._running), list(self._unsaved.values())
+                if not running and not unsaved:
+                    self._watching = False
+                    return
+            for state in unsaved:
+                self._save(state)
+            for task_id, call in running.items():
+                with suppress(ClewError):  # trouble with the disk, which may pass
+                    if not call.cancelled and self.state(task_id)["status"] == "cancelled":
+                        call.cancel()
+
+    def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:
+        from clew.protocol.kernel.asking import check_capabilities
+        from clew.protocol.kernel.kernel import report_bug
+        from clew.protocol.kernel.methods import tool_result
+
+        try:
+            call.check()
+            result = tool_result(
+                self._kernel.service.call_tool(work["name"], work["arguments"], call)
+            )
+            self._save({**state, "status": "completed", "result": result})
+        except InputRequired as pause:
+            try:
+                check_capabilities(call.capabilities, pause.requests)
+            except RpcError as error:
+                self._fail(state, error)
+            else:
+                waiting = {"status": "input_required", "inputRequests": pause.requests}
+                self._save({**state, **waiting})
+        except Cancelled:
+            self._save({**state, "status": "cancelled"})
+        except ClewError as error:
+            from clew.kit.answer import Answer
+
+            answer = tool_result(Answer.error(error.full_text()))
+            self._save({**state, "status": "completed", "result": answer})
+        except RpcError as error:
+            self._fail(state, error)
+        except Exception as error:  # noqa: BLE001 - a handler's bug must not end the server
+            report_bug(error)
+            self._fail(state, RpcError(INTERNAL_ERROR, "Internal error"))
+        finally:
+            with self._lock:
+                self._running.pop(state["taskId"], None)
+
+    def _fail(self, state: JsonObject, error: RpcError) -> None:
+        self._save({**state, "status": "failed", "error": error.wire()})
+
+    def _save(self, state: JsonObject, work: JsonObject | None = None) -> None:
+        state, task_id = {**state, "lastUpdatedAt": _now()}, state["taskId"]
+        is_news = state["status"] != "working"  # else there will be more to tell soon
+        try:
+            is_stored = self._store.write(state, work)
+        except _DISK_TROUBLE:
+            if is_news:
+                with self._lock:
+                    self._unsaved.setdefault(task_id, state)
+            return
+        if is_news:
+            with self._lock:
+                self._unsaved.pop(task_id, None)
+        if is_stored:
+            self._kernel.subscriptions.announce_task(state)
+
+
+@contextmanager
+def _told_in_words() -> Iterator[None]:
+    """What a disk refuses is no mistake of ours, and is told."""
+    try:
+        yield
+    except _DISK_TROUBLE as error:
+        told = refusal(error)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _without(state: JsonObject, key: str) -> JsonObject:
+    return {name: value for name, value in state.items() if name != key}
+
+
+def _now() -> str:
+    return utc_now(milliseconds=True)

@@ -1,0 +1,1 @@
+"""What changes specs: add, update, approve, finalize, archive, merge."""

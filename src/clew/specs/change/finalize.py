@@ -1,0 +1,198 @@
+"""How specs end and begin again: finalize, reset, cancel, archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.specs.change.approval import ASKED
+from clew.specs.change.lifecycle import after_move, check_move, move_fields
+from clew.specs.check.drift import FIELD as HASHES
+from clew.specs.check.drift import hashes_of
+from clew.specs.files.criteria import parse_criteria
+from clew.specs.model import DONE_STATUSES, Changes
+from clew.specs.query.commits import commits_of, has_agent_author, is_dirty, worktree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from clew.specs.model import Spec
+    from clew.specs.store.config import Config
+    from clew.specs.store.store import SpecStore
+
+_FINALIZABLE = ("in_progress", "completed", "failed")
+_RESETTABLE = ("failed", "in_progress", "needs_attention", "paused")
+
+
+def branch_of(spec: Spec, config: Config) -> str:
+    """The branch that a spec's work is on."""
+    return spec.text("branch") or f"{config.text('defaults', 'branch_prefix') or 'chant/'}{spec.id}"
+
+
+def finalize(
+    store: SpecStore,
+    config: Config,
+    spec_id: str,
+    *,
+    actor: str,
+    allow_no_commits: bool = False,
+    commits: Sequence[str] | None = None,
+    model: str | None = None,
+    by_agent: bool = False,
+) -> dict[str, Any]:
+    """Complete a spec: criteria checked, members done, nothing uncommitted, commits recorded.
+
+    Whoever knows the commits has looked at the worktree; else they are found by their subjects.
+    What an agent did waits for approval where the configuration wants that.
+    """
+    spec = store.load(spec_id)
+    _check_finalizable(spec)
+    _check_members(store, spec)
+    if commits is None:
+        _check_worktree(store, branch_of(spec, config))
+        commits = _found_commits(store.places.project, spec, allow_none=allow_no_commits)
+    waiting = store.graph().dependents(spec.id)
+    must_be_approved = config.flag("approval", "require_approval_for_agent_work") and (
+        by_agent or has_agent_author(store.places.project, commits)
+    )
+
+    def edit(current: Spec) -> Changes:
+        _check_finalizable(current)
+        check_move(current.status, "completed")
+        fields = move_fields(current, "completed")
+        if must_be_approved and current.status != "completed":
+            fields["approval"] = dict(ASKED)
+        if model:
+            fields["model"] = model
+        if commits:
+            fields["commits"] = list(dict.fromkeys([*current.words("commits"), *commits]))
+        elif hashes := hashes_of(store.places.project, current):
+            fields[HASHES] = hashes  # without a commit, this is what later drift is held against
+        return Changes(fields)
+
+    done = store.change(spec.id, edit, actor=actor)
+    completed = after_move(store, done, actor=actor)
+    graph = store.graph()
+    return {
+        "id": done.id,
+        "commits": list(done.words("commits")),
+        "unblocked": [name for name in waiting if graph.state(name).status == "ready"],
+        "completed_groups": completed,
+    }
+
+
+def _check_finalizable(spec: Spec) -> None:
+    if spec.status not in _FINALIZABLE:
+        raise Conflict(
+            f"Spec '{spec.id}' must be in_progress, completed, or failed to finalize. "
+            f"Current status: {spec.status}"
+        )
+    unchecked = parse_criteria(spec.body).unchecked
+    if unchecked:
+        raise Conflict(
+            f"Spec '{spec.id}' has {unchecked} unchecked acceptance criteria. "
+            "All criteria must be checked before finalization."
+        )
+
+
+def _check_worktree(store: SpecStore, branch: str) -> None:
+    worktree = worktree_of(store.places.project, branch)
+    if worktree and is_dirty(worktree):
+        raise Conflict(
+            "Failed to finalize spec: Cannot finalize: uncommitted changes in worktree. "
+            f"Commit your changes first.\nWorktree: {worktree}"
+        )
+
+
+def _check_members(store: SpecStore, spec: Spec) -> None:
+    heads = {head.id: head for head in store.heads()}
+    members = [heads[name] for name in store.graph().members(spec.id) if name in heads]
+    open_members = [head.id for head in members if head.status not in DONE_STATUSES]
+    if open_members:
+        raise Conflict(
+            f"Failed to finalize spec: Cannot complete driver spec '{spec.id}' while "
+            f"{len(open_members)} member spec(s) are incomplete: {', '.join(open_members)}"
+        )
+
+
+def _found_commits(project: Path, spec: Spec, *, allow_none: bool) -> list[str]:
+    try:
+        commits = commits_of(project, spec.id)
+    except ClewError as error:
+        if allow_none:
+            return []
+        raise Conflict(
+            f"Failed to finalize spec: {error.message}",
+            f"Outside a git repository: `chant finalize {spec.id} --allow-no-commits`",
+        ) from error
+    if not commits and not allow_none and not spec.words("commits"):
+        raise Conflict(
+            "Failed to finalize spec: No matching commits found",
+            f"Commit the work as `chant({spec.id}): ...`, or `chant finalize {spec.id} --allow-no-commits`.",
+        )
+    return commits
+
+
+def reset(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
+    """Back to pending. The branch and the worktree stay as they are."""
+    spec = store.load(spec_id)
+
+    def edit(current: Spec) -> Changes:
+        check_resettable(current)
+        check_move(current.status, "pending")
+        return Changes(move_fields(current, "pending"))
+
+    changed = store.change(spec.id, edit, actor=actor)
+    after_move(store, changed, actor=actor)
+    return changed
+
+
+def check_resettable(spec: Spec) -> None:
+    """Refuse a spec that has nothing to be put back from."""
+    if spec.status not in _RESETTABLE:
+        raise Conflict(
+            f"Failed to reset spec: Spec '{spec.id}' is not in failed or in_progress state "
+            f"(current: {spec.status}). Only failed or in_progress specs can be reset."
+        )
+
+
+def cancel(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
+    """Cancelled: kept, but out of lists and work."""
+    spec = store.load(spec_id)
+
+    def edit(current: Spec) -> Changes:
+        if current.status == "cancelled":
+            raise Conflict(f"Spec '{current.id}' is already cancelled")
+        check_move(current.status, "cancelled")
+        return Changes(move_fields(current, "cancelled"))
+
+    changed = store.change(spec.id, edit, actor=actor)
+    after_move(store, changed, actor=actor)
+    return changed
+
+
+def archive(store: SpecStore, spec_id: str, *, actor: str, allow_cancelled: bool = False) -> Path:
+    """Move a completed spec to the archive; where it now is."""
+    spec = store.load(spec_id)
+    if spec.head.archived:
+        raise Invalid(f"Spec '{spec.id}' is archived already", f"It is {spec.head.path}.")
+    allowed = DONE_STATUSES if allow_cancelled else frozenset({"completed"})
+    if spec.status not in allowed:
+        raise Conflict(
+            f"Spec '{spec.id}' must be completed to archive (current: {spec.status})",
+            "Finalize it first.",
+        )
+    return store.archive(spec.id, actor=actor)
+
+
+def archivable(store: SpecStore, days: int) -> list[str]:
+    """The completed and cancelled specs that were last changed at least so many days ago."""
+    import time
+
+    before = time.time_ns() - days * 86400 * 10**9
+    return [
+        head.id
+        for head in store.heads()
+        if head.status in DONE_STATUSES and head.mtime_ns <= before
+    ]

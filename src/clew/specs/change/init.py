@@ -1,0 +1,130 @@
+"""Making a project's `.chant/`: directories, configuration, what git must not see."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from clew.kit import jsontext
+from clew.kit.errors import ClewError
+from clew.kit.files import write_atomic
+from clew.kit.git import run_git
+from clew.kit.repository import common_directory
+from clew.specs.files.paths import Places
+from clew.specs.files.yaml_text import written_field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DIRECTORIES = ("specs", "prompts", "logs", "processes", ".locks", ".store")
+_IGNORED = """\
+# What this machine knows and others need not
+.locks/
+.store/
+store/
+logs/
+processes/
+pids/
+tmp/
+watch.pid
+specs/.chant-status-*.json
+
+# Which agents this machine has
+agents.md
+"""
+MERGE_LINE = ".chant/specs/*.md merge=chant-spec"
+_MERGE_SETTINGS = {
+    "merge.chant-spec.name": "Chant spec merge driver",
+    "merge.chant-spec.driver": "chant merge-driver %O %A %B",
+}
+_NOTES = "\n# Project configuration\n\nThe lines above are the settings; this text is for notes.\n"
+_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+
+
+class Made(NamedTuple):
+    """What `chant init` found and made."""
+
+    created: bool
+    written: list[str]
+
+
+def initialize(
+    project: Path,
+    *,
+    name: str | None = None,
+    provider: str | None = None,
+    model: str | None = None,
+    prompts: dict[str, str] | None = None,
+    overwrite_prompts: bool = False,
+) -> Made:
+    """Make what is missing; what is there stays. `prompts` are texts by name."""
+    places = Places(project)
+    created = not places.specs.is_dir()
+    for directory in _DIRECTORIES:
+        (places.chant / directory).mkdir(parents=True, exist_ok=True)
+    places.make_store()
+    wanted = {places.chant / ".gitignore": _IGNORED}
+    wanted[places.config] = _config_text(name or project_name(project), provider, model)
+    written = []
+    for path, text in wanted.items():
+        if not path.exists():
+            write_atomic(path, text)
+            written.append(places.relative(path))
+    for prompt, text in (prompts or {}).items():
+        path = places.prompts / f"{prompt}.md"
+        if overwrite_prompts or not path.exists():
+            write_atomic(path, text)
+            written.append(places.relative(path))
+    return Made(created, written)
+
+
+def set_up_merging(project: Path) -> bool:
+    """Let git merge specs field by field; False outside of a repository."""
+    try:
+        for key, value in _MERGE_SETTINGS.items():
+            run_git("config", key, value, cwd=project)
+    except ClewError:
+        return False
+    attributes = project / ".gitattributes"
+    text = attributes.read_text("utf-8") if attributes.exists() else ""
+    if MERGE_LINE not in text.splitlines():
+        gap = "" if not text or text.endswith("\n") else "\n"
+        write_atomic(attributes, f"{text}{gap}{MERGE_LINE}\n")
+    return True
+
+
+def keep_local(project: Path) -> str:
+    """Keep `.chant/` out of git without a trace in the repository; gives the file that says so."""
+    exclude = common_directory(project) / "info" / "exclude"
+    text = exclude.read_text("utf-8") if exclude.exists() else ""
+    if ".chant/" not in text.splitlines():
+        exclude.parent.mkdir(exist_ok=True)
+        write_atomic(exclude, f"{text}.chant/\n")
+    return str(exclude)
+
+
+def project_name(project: Path) -> str:
+    """The name in a manifest, or the directory's."""
+    readers: dict[str, Callable[[str], object]] = {
+        "package.json": lambda text: jsontext.loads(text)["name"],
+        "Cargo.toml": lambda text: tomllib.loads(text)["package"]["name"],
+        "pyproject.toml": lambda text: tomllib.loads(text)["project"]["name"],
+        "go.mod": lambda text: _MODULE.findall(text)[0].rsplit("/", 1)[-1],
+    }
+    for manifest, read in readers.items():
+        try:
+            found = read((project / manifest).read_text("utf-8"))
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            continue
+        if isinstance(found, str) and found.strip():
+            return found.strip()
+    return project.name
+
+
+def _config_text(name: str, provider: str | None, model: str | None) -> str:
+    defaults = {"prompt": "standard", "provider": provider, "model": model}
+    given = {key: value for key, value in defaults.items() if value}
+    lines = [*written_field("project", {"name": name}), *written_field("defaults", given)]
+    return "\n".join(["---", *lines, "---", _NOTES])

@@ -1,0 +1,1 @@
+"""What judges specs: lint, scoring, output schemas, verification, drift."""

@@ -1,0 +1,317 @@
+"""The lint rules: what each finds in one spec, and how it says so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clew.specs.files.criteria import is_output_heading, parse_criteria
+from clew.specs.files.ids import driver_of
+from clew.specs.files.markdown import HEADING, Blocks
+from clew.specs.model import GROUP_TYPES, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ERROR, WARNING = "error", "warning"
+WORK_TYPES = ("code", "docs", "fix")
+OTHER_TYPES = ("task", "documentation", "research", "driver", "group", "conflict")
+RULES = (
+    "parse",
+    "title",
+    "type",
+    "complexity",
+    "coupling",
+    "model_waste",
+    "approval",
+    "output",
+    "dependency",
+    "required",
+    "criteria",
+    "cycle",
+    "overlap",
+)
+SPLIT = "Consider splitting into smaller, focused specs"
+
+_ID = re.compile(r"\b\d{4}-\d{2}-\d{2}-[0-9a-z]{3}-[0-9a-z]{3}(?:\.\d+)*\b")
+_MOST_SHOWN = 10
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong with one spec."""
+
+    spec_id: str
+    severity: str
+    rule: str
+    message: str
+    suggestion: str | None = None
+    line: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding's fields by name; without a line where none is known."""
+        fields = self._asdict()
+        if self.line is None:
+            del fields["line"]
+        return fields
+
+    def as_text(self, indent: str = "") -> str:
+        """The finding as it is shown, its suggestion on a line of its own."""
+        text = f"{indent}[{self.severity.upper()}] {self.rule}: {self.message}"
+        return f"{text}\n{indent}  → {self.suggestion}" if self.suggestion else text
+
+
+class Limits(NamedTuple):
+    """From which number on a spec is too much, or so little that a large model is wasted."""
+
+    complexity_criteria: float
+    complexity_files: float
+    complexity_words: float
+    simple_criteria: float
+    simple_files: float
+    simple_words: float
+
+
+class Surroundings(NamedTuple):
+    """What the rules know beyond the spec itself."""
+
+    limits: Limits
+    disabled: frozenset[str]
+    required: tuple[str, ...]
+    known_ids: frozenset[str]
+    groups: frozenset[str]  # the ids that have members
+    cycles: Mapping[str, tuple[str, ...]]  # of a spec that depends on itself, the way round
+    overlaps: Callable[[str], Iterator[tuple[str, list[str]]]]
+    check_output: Callable[[Spec], str | None]
+
+
+def check_spec(spec: Spec, around: Surroundings) -> list[Finding]:
+    """Everything the rules find in one spec, in the order of the rules."""
+    return [
+        finding
+        for name, rule in _CHECKS.items()
+        if name not in around.disabled
+        for finding in rule(spec, around)
+    ]
+
+
+def description_of(body: str) -> str:
+    """The body up to the first output heading."""
+    if not _may_have_output(body):
+        return body
+    for block in Blocks(body):
+        if block.kind == HEADING and is_output_heading(block.level, block.words):
+            return body[: block.start]
+    return body
+
+
+def title(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """A spec needs a heading to be called by."""
+    if not spec.title:
+        yield _error(spec, "title", "Missing title", "Begin the body with a `# Title` line")
+
+
+def type_(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """The type must be known, and some types need fields of their own."""
+    if spec.type not in WORK_TYPES and spec.type not in OTHER_TYPES:
+        yield _error(
+            spec,
+            "type",
+            f"Invalid spec type '{spec.type}'. Must be one of: {', '.join(WORK_TYPES)}",
+            f"Types with a meaning of their own: {', '.join(OTHER_TYPES)}",
+        )
+    missing = []
+    if spec.type in {"documentation", "docs"}:
+        names = [name for name in ("tracks", "target_files") if not spec.words(name)]
+        missing = [f"Documentation spec missing '{name}' field" for name in names]
+    elif spec.type == "research":
+        if not spec.words("informed_by") and not spec.words("origin"):
+            missing.append("Research spec missing both 'informed_by' and 'origin' fields")
+        if not spec.words("target_files"):
+            missing.append("Research spec missing 'target_files' field")
+    elif spec.type in GROUP_TYPES and spec.id not in around.groups and not spec.head.members:
+        missing.append("Driver/group spec has empty 'members' array")
+    for message in missing:
+        yield _warning(spec, "type", message)
+
+
+def complexity(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """Too many criteria, files or words for one piece of work."""
+    limits, off = around.limits, around.disabled
+    measured = (
+        ("criteria", spec.head.criteria_total, "Spec has {} acceptance criteria"),
+        ("files", len(spec.head.target_files), "Spec touches {} files"),
+    )
+    for what, count, words in measured:
+        limit = getattr(limits, f"complexity_{what}")
+        if count > limit and f"complexity_{what}" not in off:
+            message = f"{words.format(count)} (threshold: {limit:g})"
+            yield _warning(spec, "complexity", message, SPLIT)
+    if "complexity_words" not in off:
+        count = len(description_of(spec.body).split())
+        if count > limits.complexity_words:
+            message = f"Spec description is {count} words (threshold: {limits.complexity_words:g})"
+            yield _warning(spec, "complexity", message, SPLIT)
+
+
+def coupling(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """The text speaks of other specs that the fields do not name."""
+    if spec.type in GROUP_TYPES or not _ID.search(spec.body):
+        return
+    own_group = driver_of(spec.id)
+    declared = {name for field in _REFERENCES for name in spec.words(field)}
+    found = []
+    for name in dict.fromkeys(_ids_in(description_of(spec.body))):
+        related = name.startswith(spec.id) or spec.id.startswith(name)
+        sibling = own_group is not None and driver_of(name) == own_group
+        if name not in declared and not related and (own_group is None or sibling):
+            found.append(name)
+    if not found:
+        return
+    named = _listed(found)
+    if own_group:
+        message = f"Spec references sibling spec(s): {named} - member specs should be independent"
+    else:
+        message = (
+            f"Spec references other spec ID(s) in body: {named} - use depends_on for dependencies"
+        )
+    suggestion = "Use depends_on for dependencies instead of referencing spec IDs in the body"
+    yield _warning(spec, "coupling", message, suggestion)
+
+
+def model_waste(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """A large model for a small piece of work."""
+    model = (spec.head.model or "").lower()
+    if spec.type in GROUP_TYPES or spec.type == "research":
+        return
+    if "opus" not in model and "sonnet" not in model:
+        return
+    criteria, files = spec.head.criteria_total, len(spec.head.target_files)
+    words = len(description_of(spec.body).split())
+    limits = around.limits
+    simple = criteria <= limits.simple_criteria and files <= limits.simple_files
+    if simple and words <= limits.simple_words:
+        yield _warning(
+            spec,
+            "model_waste",
+            f"Spec uses '{spec.head.model}' but appears simple "
+            f"({criteria} criteria, {files} files, {words} words) - consider haiku",
+            "Consider using haiku model for simple specs to reduce cost",
+        )
+
+
+def approval(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """A decision names who made it and when; an open question names nobody."""
+    given = spec.fields.get("approval")
+    if not isinstance(given, dict):
+        return
+    status = str(given.get("status") or "pending")
+    if status in {"approved", "rejected"}:
+        shown = status.capitalize()
+        if not given.get("by"):
+            message = f"Approval status is {shown} but 'by' field is missing"
+            yield _error(spec, "approval", message, "Name who decided: `by: <name>`")
+        if not given.get("at"):
+            message = f"Approval status is {shown} but 'at' timestamp is missing"
+            yield _error(spec, "approval", message, "Say when: `at: 2026-01-22T14:30:00Z`")
+    elif status != "pending":
+        message = f"Unknown approval status '{status}'"
+        yield _error(spec, "approval", message, "Use pending, approved or rejected")
+    elif given.get("by"):
+        message = "Approval has 'by' field set but status is still 'pending'"
+        yield _error(spec, "approval", message, "Set the status too, or remove 'by'")
+
+
+def output(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """A completed spec with an output schema has output that fits it."""
+    if spec.status == "completed" and spec.text("output_schema"):
+        message = around.check_output(spec)
+        if message:
+            yield _error(spec, "output", message)
+
+
+def dependency(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """Every id that the fields name belongs to a spec, archived or not."""
+    for name in dict.fromkeys(spec.head.depends_on or ()):
+        if name not in around.known_ids:
+            message = f"Unknown dependency '{name}'"
+            yield _error(spec, "dependency", message, f"Write the full id, or remove '{name}'")
+    for name in dict.fromkeys(spec.head.members):
+        if name not in around.known_ids:
+            message = f"Unknown member spec '{name}'"
+            yield _error(spec, "dependency", message, f"Write the full id, or remove '{name}'")
+
+
+def required(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """The fields that the project's configuration asks for are there."""
+    for name in around.required:
+        if spec.fields.get(name) in (None, "", [], {}):
+            yield _error(spec, "required", f"Missing required field '{name}'", f"Add `{name}:`")
+
+
+def criteria(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """Criteria below an output heading do not count, which their author may not know."""
+    for line in parse_criteria(spec.body).ignored if _may_have_output(spec.body) else ():
+        yield _warning(
+            spec,
+            "criteria",
+            f"Acceptance criteria below an 'Output' heading do not count (body line {line})",
+            "Move the section above the output, or rename that heading",
+        )
+
+
+def cycle(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """A spec that waits for itself is never ready."""
+    way = around.cycles.get(spec.id)
+    if way:
+        shown = way if len(way) <= _MOST_SHOWN else (*way[:_MOST_SHOWN], "...")
+        message = f"Dependency cycle: {' -> '.join((*shown, way[0]))}"
+        yield _error(spec, "cycle", message, "Remove one of these from depends_on")
+
+
+def overlap(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+    """Two open specs that may run at the same time change the same file."""
+    for name, others in around.overlaps(spec.id):
+        message = f"Target file '{name}' is also declared by {_listed(others)}"
+        yield _warning(
+            spec, "overlap", message, "Let one depend on the other, or give them separate files"
+        )
+
+
+_REFERENCES = ("depends_on", "informed_by", "origin", "members", "blocked_specs", "original_spec")
+_CHECKS: dict[str, Callable[[Spec, Surroundings], Iterator[Finding]]] = {
+    "title": title,
+    "type": type_,
+    "complexity": complexity,
+    "coupling": coupling,
+    "model_waste": model_waste,
+    "approval": approval,
+    "output": output,
+    "dependency": dependency,
+    "required": required,
+    "criteria": criteria,
+    "cycle": cycle,
+    "overlap": overlap,
+}
+
+
+def _may_have_output(body: str) -> bool:
+    return "utput" in body or "UTPUT" in body
+
+
+def _ids_in(text: str) -> Iterator[str]:
+    for block in Blocks(text):
+        yield from _ID.findall(block.words)
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_SHOWN
+    shown = ", ".join(names[:_MOST_SHOWN])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _error(spec: Spec, rule: str, message: str, suggestion: str | None = None) -> Finding:
+    return Finding(spec.id, ERROR, rule, message, suggestion)
+
+
+def _warning(spec: Spec, rule: str, message: str, suggestion: str | None = None) -> Finding:
+    return Finding(spec.id, WARNING, rule, message, suggestion)

@@ -1,0 +1,1 @@
+"""A spec file: ids, front matter, body, criteria."""

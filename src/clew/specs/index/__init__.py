@@ -1,0 +1,1 @@
+"""All specs at once: the index, the dependency graph, ids resolved."""

@@ -1,0 +1,279 @@
+"""What waits for what: ready and blocked specs with the reasons, groups, cycles. In linear time.
+
+A spec whose stored status is open (pending, blocked, ready) is blocked by
+
+- `missing`: a dependency that is neither active nor archived;
+- `unfinished`: a dependency that is neither completed nor cancelled (archived ones are done);
+- `cycle`: an unfinished dependency that waits for this very spec;
+- `sibling`: a member without `depends_on` waits for the members before it; the first one is named;
+- `member`: a driver that has criteria of its own waits for its members;
+- `approval`: it has to be approved first.
+
+Members also wait for what their driver depends on, its own members aside.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from clew.specs.files.ids import ancestors_of, member_numbers, sort_key
+from clew.specs.model import DONE_STATUSES, OPEN_STATUSES, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Blocker(NamedTuple):
+    """Which spec is in the way, and how."""
+
+    id: str
+    reason: str
+
+
+class Derived(NamedTuple):
+    """A spec's state as it follows from the others: `ready`, `blocked`, or the stored status."""
+
+    status: str
+    blocked_by: tuple[Blocker, ...]
+
+
+class Graph:
+    """The dependencies among these specs; ids that come later do not replace earlier ones."""
+
+    def __init__(self, heads: Iterable[Head]) -> None:
+        self._heads: dict[str, Head] = {}
+        for head in heads:
+            self._heads.setdefault(head.id, head)
+        self._done = {
+            spec_id: head.archived or head.status in DONE_STATUSES
+            for spec_id, head in self._heads.items()
+        }
+        self._members: dict[str, list[str]] = {}
+        self._dependents: dict[str, list[str]] = {}
+        self._nested = [spec_id for spec_id in self._heads if "." in spec_id]
+        self._link()
+        self._rings = _rings(self._heads, self._knotted())
+        self._ring_of = {spec_id: n for n, ring in enumerate(self._rings) for spec_id in ring}
+        self._first_open = self._first_open_members()
+        self._states: dict[str, Derived] = {}
+        self._inherited: dict[str, tuple[Blocker, ...]] = {}
+        self._ready: list[str] | None = None
+
+    def _link(self) -> None:
+        for spec_id, head in self._heads.items():
+            for wanted in head.depends_on or ():
+                self._dependents.setdefault(wanted, []).append(spec_id)
+        for spec_id in self._nested:
+            for ancestor in ancestors_of(spec_id):
+                if ancestor in self._heads:
+                    self._members.setdefault(ancestor, []).append(spec_id)
+
+    def _knotted(self) -> list[str]:
+        """The specs that remain when those that wait for none of the rest are taken off."""
+        heads = self._heads
+        waits = {spec_id: len(_edges(heads, spec_id)) for spec_id in heads}
+        free = [spec_id for spec_id, count in waits.items() if not count]
+        for spec_id in free:
+            for other in self._dependents.get(spec_id, ()):
+                waits[other] -= 1
+                if not waits[other]:
+                    free.append(other)
+        return [spec_id for spec_id, count in waits.items() if count]
+
+    def _first_open_members(self) -> dict[str, tuple[int, str]]:
+        """For each parent the unfinished member with the lowest number, itself or one below it."""
+        found: dict[str, tuple[int, str]] = {}
+        for spec_id in self._nested:
+            if self._done[spec_id]:
+                continue
+            parents = reversed(ancestors_of(spec_id))
+            for parent, number in zip(parents, member_numbers(spec_id), strict=False):
+                if parent not in found or number < found[parent][0]:
+                    found[parent] = (number, spec_id)
+        return found
+
+    def state(self, spec_id: str) -> Derived:
+        """What the spec's state is, given all the others."""
+        known = self._states.get(spec_id)
+        if known is None:
+            known = self._states[spec_id] = self._derive(self._heads[spec_id])
+        return known
+
+    def _derive(self, head: Head) -> Derived:
+        if head.archived or head.status not in OPEN_STATUSES:
+            return Derived(head.status, ())
+        blockers = [*self._unmet(head, head.depends_on or ()), *self._from_drivers(head)]
+        if head.depends_on is None:
+            blockers += self._sibling(head.id)
+        if head.criteria_total:
+            open_members = [m for m in self._members.get(head.id, ()) if not self._done[m]]
+            blockers += [Blocker(member, "member") for member in open_members]
+        if head.approval_required and head.approval_status != "approved":
+            blockers.append(Blocker(head.id, "approval"))
+        first: dict[str, Blocker] = {}
+        for blocker in blockers:
+            first.setdefault(blocker.id, blocker)
+        return Derived("blocked" if first else "ready", tuple(first.values()))
+
+    def _unmet(self, head: Head, wanted: Sequence[str]) -> list[Blocker]:
+        ring = self._ring_of.get(head.id)
+        blockers = []
+        for other in wanted:
+            done = self._done.get(other)
+            if done is None:
+                blockers.append(Blocker(other, "missing"))
+            elif not done:
+                same = ring is not None and self._ring_of.get(other) == ring
+                blockers.append(Blocker(other, "cycle" if same else "unfinished"))
+        return blockers
+
+    def _from_drivers(self, head: Head) -> list[Blocker]:
+        """What the drivers of this member still wait for, outside of their groups."""
+        found: list[Blocker] = []
+        for driver_id in ancestors_of(head.id) if "." in head.id else ():
+            if driver_id in self._heads:
+                if driver_id not in self._inherited:
+                    self._inherited[driver_id] = self._outer_needs(self._heads[driver_id])
+                found += self._inherited[driver_id]
+        return [blocker for blocker in found if blocker.id != head.id]
+
+    def _outer_needs(self, driver: Head) -> tuple[Blocker, ...]:
+        own = f"{driver.id}."
+        outer = [wanted for wanted in driver.depends_on or () if not wanted.startswith(own)]
+        return tuple(self._unmet(driver, outer))
+
+    def _sibling(self, spec_id: str) -> list[Blocker]:
+        """The first unfinished member that comes before this one."""
+        if "." not in spec_id:
+            return []
+        parents = reversed(ancestors_of(spec_id))
+        for parent, number in zip(parents, member_numbers(spec_id), strict=False):
+            first = self._first_open.get(parent)
+            if first is not None and first[0] < number:
+                return [Blocker(first[1], "sibling")]
+        return []
+
+    def waits_for(self, spec_id: str) -> tuple[Blocker, ...]:
+        """What the spec would wait for if it were pending, whatever its status is."""
+        return self._derive(self._heads[spec_id]._replace(status="pending")).blocked_by
+
+    def ready(self) -> list[str]:
+        """The specs that can be worked on now, in order; pure groups are no work."""
+        if self._ready is None:
+            self._ready = [
+                spec_id
+                for spec_id, head in self._heads.items()
+                if head.type != "group"
+                and head.status in OPEN_STATUSES
+                and not head.archived
+                and not self.state(spec_id).blocked_by
+            ]
+        return list(self._ready)
+
+    def cycles(self) -> list[tuple[str, ...]]:
+        """One shortest cycle of each knot, from its first id on; those before others come first."""
+        found = [_shortest(self._heads, ring) for ring in self._rings]
+        return sorted(found, key=lambda cycle: sort_key(cycle[0]))
+
+    def dependencies(self, spec_id: str) -> tuple[str, ...]:
+        """The specs that this one declares to depend on, as far as they exist."""
+        return tuple(_edges(self._heads, spec_id)) if spec_id in self._heads else ()
+
+    def dependents(self, spec_id: str) -> tuple[str, ...]:
+        """The specs that declare a dependency on this one."""
+        return tuple(self._dependents.get(spec_id, ()))
+
+    def members(self, spec_id: str) -> tuple[str, ...]:
+        """The members of this spec, at any depth."""
+        return tuple(self._members.get(spec_id, ()))
+
+    def open_members(self, spec_id: str) -> tuple[str, ...]:
+        """The members that are neither completed, cancelled nor archived."""
+        return tuple(m for m in self._members.get(spec_id, ()) if not self._done[m])
+
+    def drivers_of(self, spec_id: str) -> tuple[str, ...]:
+        """The specs that this one is a member of, the nearest first."""
+        return tuple(a for a in ancestors_of(spec_id) if a in self._heads)
+
+
+def _edges(heads: dict[str, Head], spec_id: str) -> list[str]:
+    wanted = heads[spec_id].depends_on
+    return [other for other in wanted if other in heads] if wanted else []
+
+
+def _rings(heads: dict[str, Head], roots: list[str]) -> list[frozenset[str]]:
+    """The strongly connected knots of more than one spec, and specs that depend on themselves."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    rings: list[frozenset[str]] = []
+    for root in roots:
+        if root in order:
+            continue
+        work = [(root, iter(_enter(heads, root, order, lowest, stack, on_stack)))]
+        while work:
+            current, rest = work[-1]
+            for other in rest:
+                if other not in order:
+                    work.append((other, iter(_enter(heads, other, order, lowest, stack, on_stack))))
+                    break
+                if other in on_stack:
+                    lowest[current] = min(lowest[current], order[other])
+            else:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    lowest[above] = min(lowest[above], lowest[current])
+                if lowest[current] == order[current]:
+                    ring = _pop_ring(stack, on_stack, current)
+                    if len(ring) > 1 or current in _edges(heads, current):
+                        rings.append(ring)
+    return rings
+
+
+def _enter(
+    heads: dict[str, Head],
+    spec_id: str,
+    order: dict[str, int],
+    lowest: dict[str, int],
+    stack: list[str],
+    on_stack: set[str],
+) -> list[str]:
+    order[spec_id] = lowest[spec_id] = len(order)
+    stack.append(spec_id)
+    on_stack.add(spec_id)
+    return _edges(heads, spec_id)
+
+
+def _pop_ring(stack: list[str], on_stack: set[str], last: str) -> frozenset[str]:
+    place = len(stack) - 1
+    while stack[place] != last:
+        place -= 1
+    ring = frozenset(stack[place:])
+    del stack[place:]
+    on_stack -= ring
+    return ring
+
+
+def _shortest(heads: dict[str, Head], ring: frozenset[str]) -> tuple[str, ...]:
+    return _path(heads, min(ring, key=sort_key), ring)
+
+
+def _path(heads: dict[str, Head], start: str, within: frozenset[str]) -> tuple[str, ...]:
+    """The shortest way from a spec back to itself; nothing if there is none."""
+    came_from: dict[str, str] = {}
+    waiting = deque([start])
+    while waiting:
+        current = waiting.popleft()
+        for other in sorted(_edges(heads, current), key=sort_key):
+            if other == start:
+                path = [current]
+                while path[-1] != start:
+                    path.append(came_from[path[-1]])
+                return tuple(reversed(path))
+            if other in within and other not in came_from:
+                came_from[other] = current
+                waiting.append(other)
+    return ()

@@ -1,0 +1,1 @@
+"""What reads specs: lists, queries, search, graph, export, activity, logs."""

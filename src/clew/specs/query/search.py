@@ -1,0 +1,160 @@
+"""Searching specs: by a plain text, or by a query with the best hits first and their lines."""
+
+from __future__ import annotations
+
+import re
+import time
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from clew.kit.errors import Invalid
+from clew.specs.files.frontmatter import FrontmatterError, read_document
+from clew.specs.files.parse import read_file
+from clew.specs.query.query import Query, parse_query
+from clew.specs.query.text_index import TextIndex
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clew.specs.index.graph import Graph
+    from clew.specs.index.index import Snapshot
+    from clew.specs.model import Head
+    from clew.specs.store.store import SpecStore
+
+_MOST_SNIPPETS = 3
+_LONGEST_SNIPPET = 160
+_ID_PART = re.compile(r"[0-9a-z.-]*\d[0-9a-z.-]*")
+_indexes: WeakKeyDictionary[SpecStore, TextIndex] = WeakKeyDictionary()
+
+
+def find_specs(store: SpecStore, text: str) -> list[Head]:
+    """The active specs whose title or body contains the text, whatever its case, in order."""
+    snapshot = store.snapshot()
+    paths = _paths_with(store, snapshot, text)
+    return [head for head in snapshot.active if head.path in paths]
+
+
+def matching_heads(store: SpecStore, query: str, *, archived: bool = False) -> list[Head]:
+    """The specs that a query finds, in order."""
+    return _matching(store, store.snapshot(), parse_query(query), archived=archived)
+
+
+def search_specs(
+    store: SpecStore, query: str, *, limit: int = 20, offset: int = 0, archived: bool = False
+) -> dict[str, Any]:
+    """One page of what a query finds, the best first, each with the lines that match."""
+    if limit < 0 or offset < 0:
+        name = "limit" if limit < 0 else "offset"
+        raise Invalid(f"{name} must not be negative", "Use 0 or a greater number.")
+    parsed = parse_query(query)
+    snapshot = store.snapshot()
+    found = _matching(store, snapshot, parsed, archived=archived)
+    words = parsed.wanted
+    best = nsmallest(
+        offset + limit, enumerate(found), key=lambda item: (_rank(item[1], words), -item[0])
+    )
+    page = [_hit(store, head, words, snapshot.graph()) for _, head in best[offset:]]
+    return {
+        "specs": page,
+        "total": len(found),
+        "returned": len(page),
+        "limit": limit,
+        "offset": offset,
+    }
+
+
+def _paths_with(store: SpecStore, snapshot: Snapshot, text: str) -> frozenset[str]:
+    index = _indexes.get(store)
+    if index is None:
+        project = store.project  # not the store, which would then never go
+        index = TextIndex(
+            store.places.store / "search.idx", lambda head: (_body(project, head) or (None,))[0]
+        )
+        index = _indexes.setdefault(store, index)
+    return index.find(text, snapshot.active + snapshot.archived, snapshot.generation)
+
+
+def _body(project: Path, head: Head) -> tuple[str, int] | None:
+    """A spec's body and the number of its first line in the file; None if it cannot be read."""
+    try:
+        raw, _ = read_file(f"{project}/{head.path}", now_ns=time.time_ns())
+        document = read_document(raw)
+    except (FrontmatterError, OSError):
+        return None
+    return document.body, document.line_at(document.body_start)
+
+
+def _matching(store: SpecStore, snapshot: Snapshot, query: Query, *, archived: bool) -> list[Head]:
+    everything = archived or query.archived
+    heads = snapshot.active + snapshot.archived if everything else snapshot.active
+    for text in query.texts:
+        paths = _paths_with(store, snapshot, text.words)
+        word = text.words.lower()
+        if _ID_PART.fullmatch(word):
+            heads = [h for h in heads if (h.path in paths or word in h.id) is text.wanted]
+        else:
+            heads = [head for head in heads if (head.path in paths) is text.wanted]
+    return query.fitting(list(heads), snapshot.graph()) if query.conditions else list(heads)
+
+
+def _rank(head: Head, words: tuple[str, ...]) -> int:
+    """The smaller the better: all of it in the title before some of it, before none."""
+    title = (head.title or "").lower()
+    total = 0
+    for word in words:
+        if word in {title, head.id}:
+            continue
+        if title.startswith(word) or head.id.endswith(word):
+            total += 1
+        elif word in title:
+            total += 2 if re.search(rf"\b{re.escape(word)}", title) else 3
+        else:
+            total += 5
+    return total
+
+
+def _hit(store: SpecStore, head: Head, words: tuple[str, ...], graph: Graph) -> dict[str, Any]:
+    state = head.status if head.archived else graph.state(head.id).status
+    return {
+        "id": head.id,
+        "title": head.title,
+        "status": head.status,
+        "state": state,
+        "type": head.type,
+        "labels": list(head.labels),
+        "archived": head.archived,
+        "path": head.path,
+        "snippets": _snippets_of(store, head, words) if words else [],
+    }
+
+
+def _snippets_of(store: SpecStore, head: Head, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    found = _body(store.project, head)
+    return snippets(found[0], words, found[1]) if found else []
+
+
+def snippets(body: str, words: tuple[str, ...], first: int = 1) -> list[dict[str, Any]]:
+    """The first lines that have one of the words, numbered as in the file; `first` is the body's."""
+    found: list[dict[str, Any]] = []
+    missing = set(words)
+    lines = body.split("\n") if words else []
+    for number, line in enumerate(lines, first):
+        lowered = line.lower()
+        present = [word for word in words if word in lowered]
+        if present and (missing.intersection(present) or len(found) < _MOST_SNIPPETS):
+            found.append({"line": number, "text": _around(line, lowered.find(present[0]))})
+            missing.difference_update(present)
+        if len(found) >= _MOST_SNIPPETS and not missing:
+            break
+    return found[: _MOST_SNIPPETS + len(words)]
+
+
+def _around(line: str, at: int) -> str:
+    """A line, or of a long one the part around a place."""
+    text = line.strip()
+    if len(text) <= _LONGEST_SNIPPET:
+        return text
+    begin = max(0, min(at - _LONGEST_SNIPPET // 3, len(line) - _LONGEST_SNIPPET))
+    end = begin + _LONGEST_SNIPPET
+    return f"{'…' if begin else ''}{line[begin:end].strip()}{'…' if end < len(line) else ''}"

@@ -1,0 +1,1 @@
+"""Reading and writing spec files and settings, with an audit trail."""

@@ -1,0 +1,66 @@
+"""The audit trail: one line for every change, never rewritten."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from clew.kit.jsontext import JsonError, dumps_bytes, loads_bytes
+from clew.kit.locks import locked
+from clew.kit.times import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clew.specs.files.paths import Places
+
+_LONGEST_VALUE = 500
+
+
+def record(places: Places, spec_id: str, event: str, actor: str, **details: Any) -> None:
+    """Add one line: when, who, which tool, what was done to which spec."""
+    now = utc_now(milliseconds=True)
+    entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
+    entry.update({key: value for key, value in details.items() if value is not None})
+    places.make_store()
+    line = dumps_bytes(entry) + b"\n"
+    with locked(places.lock_file("-audit")), places.audit.open("ab+") as trail:
+        if _is_torn(trail.fileno()):
+            line = b"\n" + line
+        trail.write(line)
+
+
+def entries(places: Places, spec_id: str | None = None) -> Iterator[dict[str, Any]]:
+    """The lines, the oldest first; what is not a line (torn by a crash) is passed over."""
+    try:
+        trail = places.audit.open("rb")
+    except FileNotFoundError:
+        return
+    with trail:
+        for line in trail:
+            try:
+                entry = loads_bytes(line)
+            except JsonError:
+                continue
+            if isinstance(entry, dict) and spec_id in {None, entry.get("spec")}:
+                yield entry
+
+
+def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, list[Any]]:
+    """Each field that is different, as what it was and what it is; long values are cut."""
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return {name: [_cut(old.get(name)), _cut(new.get(name))] for name in names}
+
+
+def _cut(value: Any) -> Any:
+    text = value if isinstance(value, str) else dumps_bytes(value).decode()
+    return value if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
+
+
+def _user() -> str:
+    return os.environ.get("LOGNAME") or os.environ.get("USER") or str(os.getuid())
+
+
+def _is_torn(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -1,0 +1,1 @@
+"""What to know before starting a task."""

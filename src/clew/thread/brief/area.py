@@ -1,0 +1,135 @@
+"""What is known of the files that a task touches: who, what together, and what went wrong there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clew.history.questions.cochange import co_change
+from clew.history.questions.file_history import path_rows, recent_heads
+from clew.history.questions.owners import owners
+from clew.history.search.pathmatch import matching_paths
+from clew.kit.errors import ClewError
+from clew.kit.times import day_text
+from clew.thread.model import EARLY, LATE, USUAL, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clew.history.model import Repo
+    from clew.history.store.store import HistoryStore
+
+_MOST_PATHS = 6
+_MOST_TOGETHER = 6
+_MOST_PITFALLS = 6
+_RECENT = 200
+_HOT = 10
+_FIXES = 3
+_YEAR = 365 * 86400
+_REVERT = re.compile(r'^(?:Revert\b|Reapply ")')
+_FLAKY = re.compile(
+    r"\b(?:flak(?:y|iness)|intermittent(?:ly)?|race condition|deadlock)", re.IGNORECASE
+)
+_FIX = re.compile(r"\b(?:fix(?:e[sd])?|regression|bug|crash)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Area:
+    """Some files of a repository, as the index knows them."""
+
+    store: HistoryStore
+    repo: Repo
+    paths: tuple[str, ...]
+
+    def statements(self, targets: Sequence[str]) -> list[Statement]:
+        """Pitfalls, companions and people of the files; `targets` are known to the reader."""
+        told: list[Statement] = []
+        seen: set[str] = set()
+        for path in self.paths:
+            told += self._pitfalls(path, seen)
+        return [*told[:_MOST_PITFALLS], *self._together(targets), *self._owners()]
+
+    def _pitfalls(self, path: str, seen: set[str]) -> list[Statement]:
+        rows = recent_heads(self.store, self.repo, path, _RECENT)
+        source = f"file:{path}"
+        told = []
+        fixes = 0
+        for row in rows:
+            sha, subject = row["sha"].hex(), row["subject"]
+            fixes += bool(_FIX.search(subject))
+            word = (
+                "reverted" if _REVERT.match(subject) else "flaky" if _FLAKY.search(subject) else ""
+            )
+            if word and sha not in seen:
+                seen.add(sha)
+                text = f"{word} in {path}: {sha[:12]} {day_text(row['author_time'])} {subject}"
+                told.append(
+                    Statement("pitfalls", text, f"commit:{self.repo.name}@{sha[:12]}", EARLY)
+                )
+        recent = [row for row in rows if row["author_time"] > rows[0]["author_time"] - _YEAR]
+        if len(recent) >= _HOT or fixes >= _FIXES:
+            text = f"{path} is a hotspot: {len(recent)} commits in its last year, {fixes} fixes of {len(rows)} looked at"
+            told.append(Statement("pitfalls", text, source, USUAL))
+        return told
+
+    def _together(self, targets: Sequence[str]) -> list[Statement]:
+        """Files that usually change with these, but that nobody has listed."""
+        support: Counter[str] = Counter()
+        share: dict[str, tuple[float, str]] = {}
+        for path in self.paths:
+            for one in co_change(self.store, self.repo.name, path, limit=10)["files"]:
+                other = one["path"]
+                if other not in self.paths and other not in targets:
+                    support[other] += one["support"]
+                    share[other] = max(share.get(other, (0.0, "")), (one["confidence"], path))
+        best = sorted(support, key=lambda path: (-share[path][0], -support[path], path))
+        return [
+            Statement(
+                "together",
+                f"{path} changed in {share[path][0]:.0%} of the commits of {share[path][1]}",
+                f"file:{path}",
+                USUAL if share[path][0] >= 0.3 else LATE,
+            )
+            for path in best[:_MOST_TOGETHER]
+        ]
+
+    def _owners(self) -> list[Statement]:
+        told = []
+        for path in self.paths[:3]:
+            found = owners(self.store, self.repo.name, path, limit=2)["owners"]
+            names = ", ".join(
+                f"{one['author']} ({one['share']:.0%}, last {day_text(one['last_touch'])})"
+                for one in found
+            )
+            if names:
+                told.append(Statement("owners", f"{path}: {names}", f"file:{path}", LATE))
+        return told
+
+
+def area_of(store: HistoryStore, repo: Repo, targets: Sequence[str]) -> Area:
+    """The files that these names mean; globs and directories mean a few files each."""
+    found: list[str] = []
+    for target in targets:
+        found += [target] if _is_known(store, repo, target) else _meant(store, repo, target)
+    return Area(store, repo, tuple(dict.fromkeys(found))[:_MOST_PATHS])
+
+
+def _is_known(store: HistoryStore, repo: Repo, path: str) -> bool:
+    try:
+        return bool(path_rows(store, repo, path))
+    except ClewError:
+        return False
+
+
+def _meant(store: HistoryStore, repo: Repo, pattern: str) -> list[str]:
+    try:
+        paths = sorted(matching_paths(store, [pattern]).values())[:50]
+    except ClewError:
+        return []
+    counted = {path: len(path_rows(store, repo, path)) for path in paths}
+    best = sorted(
+        (path for path in paths if counted[path]), key=lambda path: (-counted[path], path)
+    )
+    return best[:2]

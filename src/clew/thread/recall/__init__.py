@@ -1,0 +1,1 @@
+"""Search over commits, specs and documents at once."""

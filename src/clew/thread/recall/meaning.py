@@ -1,0 +1,188 @@
+"""Commits by meaning, from vectors kept in memory: the answer of their file, sooner.
+
+The history room reads the vectors' file for every question. A server is asked often, so it keeps
+the vectors for as long as the file stays as it was, if they are not too many.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from clew.history.model import PLACE_BITS
+from clew.history.semantic.vector_file import open_for_reading, vectors_path
+from clew.models.embedding import load_embedder
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from clew.history.model import Repo
+    from clew.history.store.store import HistoryStore
+    from clew.models.embedding import Embedder
+
+    Numbers = NDArray[Any]
+
+MOST_KEPT = 200_000
+_MOST_FILES = 2
+# The first numbers of a vector tell most; all are compared only for what is near by these.
+_BEGINNING = 64
+_REFINED = 1500
+_UNWANTED = -1e9
+_guard = threading.Lock()
+_kept: dict[str, _Kept] = {}
+
+
+def by_meaning(
+    store: HistoryStore,
+    text: str,
+    repos: Sequence[Repo],
+    *,
+    since: int,
+    count: int,
+    also: Sequence[int] = (),
+) -> list[tuple[int, int, float]]:
+    """Id, mark and likeness of the commits most like a text, and of some others.
+
+    A mark tells whether the vector was made for the commit that has the id now.
+    """
+    embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
+    from clew.history.semantic.vectors import CommitVectors
+
+    vectors = CommitVectors(store.path, embedder)  # refuses what another model made
+    try:
+        with _guard:
+            kept = _current(store.path)
+            near = kept.nearest(embedder, text, repos, since, count) if kept.is_all else None
+            others = kept.likeness(also) if near is not None else []
+        if near is None:
+            near = vectors.nearest(text, repos, since=since, count=count)
+    finally:
+        vectors.close()
+    return [*near, *others]
+
+
+def _current(index: Path) -> _Kept:
+    """The vectors of an index as they are now."""
+    name = str(index)
+    kept = _kept.get(name)
+    if kept is None or not kept.is_current():
+        if kept is not None:
+            kept.close()
+        _kept[name] = kept = _Kept(vectors_path(index))
+        while len(_kept) > _MOST_FILES:
+            _kept.pop(next(iter(_kept))).close()
+    return kept
+
+
+class _Kept:
+    """All vectors of one file, in one block, and how to know that they still are."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._identity = _inode(path)
+        self._connection = open_for_reading(path)
+        self._version = _data_version(self._connection)
+        total = self._connection.execute("SELECT coalesce(sum(count), 0) FROM chunks").fetchone()[0]
+        self._query: Numbers | None = None
+        self.is_all = 0 < total <= MOST_KEPT
+        if self.is_all:
+            self._load(total)
+
+    def _load(self, total: int) -> None:
+        import numpy as np
+
+        rows = self._connection.execute("SELECT * FROM chunks ORDER BY repo_id, chunk_id")
+        self._ids = np.empty(total, "<i8")
+        self._marks = np.empty(total, "<u8")
+        self._times = np.empty(total, "<i8")
+        self._vectors: Numbers | None = None
+        at = 0
+        for row in rows:
+            end = at + row["count"]
+            self._ids[at:end] = np.frombuffer(row["ids"], "<i8")
+            self._marks[at:end] = np.frombuffer(row["marks"], "<u8")
+            self._times[at:end] = np.frombuffer(row["times"], "<i8")
+            whole = np.frombuffer(row["vectors"], np.int8).reshape(row["count"], -1)
+            if self._vectors is None:
+                self._vectors = np.empty((total, whole.shape[1]), np.float32)
+            scales = np.frombuffer(row["scales"], "<f4")
+            np.multiply(whole, scales[:, None], out=self._vectors[at:end])
+            at = end
+        assert self._vectors is not None
+        self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
+        self._order = np.argsort(self._ids, kind="stable")
+        self._sorted = self._ids[self._order]
+        self._earliest = int(self._times.min())
+        self._repos = {int(one) for one in np.unique(self._ids >> PLACE_BITS)}
+
+    def is_current(self) -> bool:
+        """Whether nothing was written since."""
+        return _inode(self._path) == self._identity and (
+            _data_version(self._connection) == self._version
+        )
+
+    def nearest(
+        self, embedder: Embedder, text: str, repos: Sequence[Repo], since: int, count: int
+    ) -> list[tuple[int, int, float]] | None:
+        """Id, mark and likeness of the most alike; None if the vectors do not fit the model."""
+        import numpy as np
+
+        from clew.history.semantic.vectors import without_references
+
+        query = embedder.embed([without_references(text)])[0]
+        if self._vectors is None or len(query) != self._vectors.shape[1]:
+            return None
+        self._query = query if query.any() else None
+        if self._query is None:
+            return []
+        rough = self._beginnings @ query[:_BEGINNING]
+        wanted = [repo.repo_id for repo in repos]
+        if since > self._earliest or not self._repos.issubset(wanted):
+            is_wanted = np.isin(self._ids >> PLACE_BITS, wanted) & (self._times >= since)
+            rough = np.where(is_wanted, rough, np.float32(_UNWANTED))
+        near = _largest(rough, _REFINED)
+        near = near[rough[near] > _UNWANTED]
+        scores = self._vectors[near] @ query
+        best = np.lexsort((-self._ids[near], -scores))[:count]
+        found = zip(self._ids[near][best], self._marks[near][best], scores[best], strict=True)
+        return [(int(one), int(mark), float(score)) for one, mark, score in found]
+
+    def likeness(self, ids: Sequence[int]) -> list[tuple[int, int, float]]:
+        """Id, mark and likeness of these commits to the text that was asked for last."""
+        import numpy as np
+
+        if not ids or self._vectors is None or self._query is None:
+            return []
+        wanted = np.array(ids, "<i8")
+        places = self._order[
+            np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
+        ]
+        places = places[self._ids[places] == wanted]
+        scores = self._vectors[places] @ self._query
+        found = zip(self._ids[places], self._marks[places], scores, strict=True)
+        return [(int(one), int(mark), float(score)) for one, mark, score in found]
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()
+
+
+def _largest(scores: Numbers, count: int) -> Numbers:
+    """Where the largest are, in no order."""
+    import numpy as np
+
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    return np.argpartition(-scores, count)[:count]
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _inode(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0

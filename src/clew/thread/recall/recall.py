@@ -1,0 +1,309 @@
+"""Where was this done before: one question over commits, specs, logs, commands and documents."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clew.commands.search.search import ALL_AGENTS
+from clew.commands.search.search import search as search_commands
+from clew.history.store.lookup import body_of, small_patch
+from clew.history.store.scope import chosen_repos, snapshot
+from clew.kit.errors import ClewError, Invalid
+from clew.kit.text.display import clipped
+from clew.kit.times import day_text
+from clew.thread.recall.commit_search import Related, Search
+from clew.thread.recall.corpus import DOCUMENT, RUN, SPEC, Known, corpus_of
+from clew.thread.recall.fusion import interleaved
+from clew.thread.recall.git_messages import GitMessages, Message
+from clew.thread.recall.word_rank import Text, ranked, telling_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clew.history.model import Repo
+    from clew.thread.rooms import Rooms
+
+COMMIT, COMMAND = "commit", "command"
+KINDS = (COMMIT, SPEC, RUN, COMMAND, DOCUMENT)
+LIMIT = 10
+_MOST = 100
+_EACH = 30
+_SHARES = {COMMIT: 1.0, SPEC: 1.0, DOCUMENT: 0.9, RUN: 0.8, COMMAND: 0.7}
+_MEANT = 0.5  # what a commit counts for that was found by meaning alone
+_LONGEST_QUERY = 4000
+_LONGEST_SNIPPET = 160
+_LARGEST_PATCH = 60_000
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One thing that was found, and the calls that show more of it."""
+
+    kind: str
+    id: str
+    title: str
+    snippet: str
+    score: float
+    time: int | None
+    call: str
+    tool: dict[str, Any] | None
+
+    def as_data(self) -> dict[str, Any]:
+        """The hit as programs read it."""
+        return {**vars(self), "score": round(self.score, 4)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and what its answers must be."""
+
+    text: str
+    kinds: tuple[str, ...] = KINDS
+    repos: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    limit: int = LIMIT
+
+    def fits(self, moment: int) -> bool:
+        """Whether a time is one that was asked for."""
+        return (self.since is None or moment >= self.since) and (
+            self.until is None or moment <= self.until
+        )
+
+
+@dataclass
+class Recalled:
+    """What was found, best first, how many there were, and what could not be asked."""
+
+    hits: list[Hit]
+    total: int
+    missing: list[str] = field(default_factory=list)
+
+    def as_data(self) -> dict[str, Any]:
+        """The answer as programs read it."""
+        return {
+            "hits": [hit.as_data() for hit in self.hits],
+            "total": self.total,
+            "missing": self.missing,
+        }
+
+
+def recall(rooms: Rooms, asked: Asked) -> Recalled:
+    """What has to do with a question, of every kind, fused by rank."""
+    words = _checked(asked)
+    lists: dict[str, list[tuple[_Found, float]]] = {}
+    skipped: list[str] = []
+    if COMMIT in asked.kinds:
+        lists[COMMIT] = _commits(rooms, asked, skipped)
+    wanted = [kind for kind in (SPEC, RUN, DOCUMENT) if kind in asked.kinds]
+    if wanted and not asked.repos:
+        lists |= _texts(rooms, asked, words, wanted)
+    if COMMAND in asked.kinds and not (asked.repos or asked.since or asked.until):
+        lists[COMMAND] = _commands(rooms, asked.text)
+    best = interleaved(lists, _SHARES)
+    shown = [
+        found.hit(rooms, words, score) for found, score in best[: max(0, min(asked.limit, _MOST))]
+    ]
+    missing = [one.text for one in rooms.missing.values() if _matters(one.source, asked.kinds)]
+    return Recalled(shown, len(best), [*missing, *skipped])
+
+
+def _checked(asked: Asked) -> list[str]:
+    unknown = [kind for kind in asked.kinds if kind not in KINDS]
+    if unknown:
+        raise Invalid(f"Unknown kind: {unknown[0]}", f"Kinds: {', '.join(KINDS)}.")
+    words = telling_words(asked.text[:_LONGEST_QUERY])
+    if not words:
+        raise Invalid("The question has no words to look for", "Describe what you look for.")
+    return words
+
+
+def _matters(source: str, kinds: Sequence[str]) -> bool:
+    return source != "specs" or SPEC in kinds or RUN in kinds
+
+
+@dataclass(frozen=True)
+class _FoundCommit:
+    commit: Related
+
+    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
+        """A commit with the line of its message, or of its diff, that answers best."""
+        one = self.commit
+        identity = f"{one.repo}@{one.sha[:12]}"
+        named = f" --repo {one.repo}" if _is_elsewhere(rooms, one.repo) else ""
+        return Hit(
+            COMMIT, identity, one.subject, self._snippet(rooms, words), score, one.date,
+            f"clew why {one.sha[:12]}{named}",
+            {"name": "clew_why", "arguments": {"target": one.sha[:12], "repo": one.repo}},
+        )  # fmt: skip
+
+    def _snippet(self, rooms: Rooms, words: list[str]) -> str:
+        assert rooms.history is not None
+        found = best_line(body_of(rooms.history, self.commit.commit_id), words)
+        if found or any(word in self.commit.subject.lower() for word in words):
+            return found
+        patch = small_patch(rooms.history, self.commit.commit_id, _LARGEST_PATCH)
+        return best_line("\n".join(filter(_is_changed, patch.split("\n"))), words)
+
+
+@dataclass(frozen=True)
+class _FoundMessage:
+    commit: Message
+
+    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
+        """A commit that git itself found."""
+        one = self.commit
+        tool = {"name": "clew_why", "arguments": {"target": one.sha[:12]}}
+        snippet = best_line(one.body, words)
+        identity, call = f"{one.repo}@{one.sha[:12]}", f"clew why {one.sha[:12]}"
+        return Hit(COMMIT, identity, one.subject, snippet, score, one.date, call, tool)
+
+
+@dataclass(frozen=True)
+class _FoundText:
+    known: Known
+    text: Text
+
+    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
+        """A spec, a log or a document with the line that answers best."""
+        kind, key = self.known.kind, self.known.key
+        call, tool = {
+            SPEC: (f"chant show {key}", {"name": "chant_spec_get", "arguments": {"id": key}}),
+            RUN: (f"chant log {key}", {"name": "chant_log", "arguments": {"id": key}}),
+        }.get(kind, (f"less {key}", None))
+        title = self.text.title
+        if kind == SPEC and rooms.specs is not None:
+            head = rooms.specs.snapshot().by_id.get(key)
+            state = "archived" if head and head.archived else head.status if head else "gone"
+            title = f"{title} ({state})"
+        snippet = best_line(self.text.body, words)
+        return Hit(kind, key, title, snippet, score, self.known.time, call, tool)
+
+
+@dataclass(frozen=True)
+class _FoundCommand:
+    address: tuple[str, str, str]
+    description: str
+
+    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
+        """A command with what it is for."""
+        name = " ".join(self.address)
+        arguments = dict(zip(("c1", "c2", "c3"), self.address, strict=True))
+        tool = {"name": "climpt_describe", "arguments": arguments}
+        text = clipped(self.description, _LONGEST_SNIPPET)
+        return Hit(COMMAND, name, name, text, score, None, f"clew command show {name}", tool)
+
+
+_Found = _FoundCommit | _FoundMessage | _FoundText | _FoundCommand
+
+
+def _is_changed(line: str) -> bool:
+    return line[:1] in ("+", "-") and line[:3] not in ("+++", "---")
+
+
+def _is_elsewhere(rooms: Rooms, name: str) -> bool:
+    own = rooms.own_repo()
+    return own is None or own.name != name
+
+
+def _commits(rooms: Rooms, asked: Asked, skipped: list[str]) -> list[tuple[_Found, float]]:
+    own = rooms.own_repo()  # says so if it is not indexed, or if the index is behind
+    found_by_git: list[tuple[_Found, float]] = []
+    if own is not None and not rooms.is_indexed(own) and asked.repos in ((), (own.name,)):
+        found_by_git = _commits_by_git(own, asked)
+    if rooms.history is None:
+        return found_by_git
+    with snapshot(rooms.history) as history:
+        repos = [] if found_by_git and asked.repos else chosen_repos(history, asked.repos or None)
+        search = Search(history, repos, asked.since, asked.until)
+        found = search.related(asked.text[:_LONGEST_QUERY], _EACH) if repos else []
+    skipped += search.skipped
+    return [
+        *found_by_git,
+        *(
+            (_FoundCommit(one), max(one.share, _MEANT if "meaning" in one.found_by else 0.0))
+            for one in found
+        ),
+    ]
+
+
+def _commits_by_git(repo: Repo, asked: Asked) -> list[tuple[_Found, float]]:
+    """Commits of a repository that no index knows: by their messages alone."""
+    found = GitMessages(repo, asked.since, asked.until)
+    best = ranked(found, telling_words(asked.text[:_LONGEST_QUERY]), _EACH)
+    return [(_FoundMessage(found.commits[number]), share) for number, share in best]
+
+
+def _texts(
+    rooms: Rooms, asked: Asked, words: list[str], kinds: list[str]
+) -> dict[str, list[tuple[_Found, float]]]:
+    if rooms.project is None:
+        return {}
+    lists: dict[str, list[tuple[_Found, float]]] = {}
+    with corpus_of(rooms.project).current(rooms.specs, kinds) as corpus:
+        for kind in kinds:
+            texts = corpus.texts(kind)
+            best = ranked(texts, words, _EACH)
+            known = corpus.known([number for number, _ in best])
+            read = texts.read(list(known))
+            lists[kind] = [
+                (_FoundText(known[number], read[number]), share)
+                for number, share in best
+                if asked.fits(known[number].time)
+            ]
+    return lists
+
+
+def _commands(rooms: Rooms, text: str) -> list[tuple[_Found, float]]:
+    try:
+        found = search_commands(text, ALL_AGENTS, rooms.settings, limit=_EACH)
+    except ClewError:
+        return []
+    addressed = ((one["c1"], one["c2"], one["c3"]) for one in found)
+    return [
+        (_FoundCommand(address, one["description"]), one["score"])
+        for address, one in zip(addressed, found, strict=True)
+    ]
+
+
+def best_line(text: str, words: Sequence[str]) -> str:
+    """The line that has most of the words, or nothing."""
+    wanted = [word for word in words if word in (lowered := text.lower())]
+    if not wanted:
+        return ""
+    best, most = "", 0
+    for line in text.split("\n"):
+        lowered = line.lower()
+        count = sum(word in lowered for word in wanted)
+        if count > most:
+            best, most = line, count
+    plain = " ".join(re.sub(r"^\s*(?:[-*+>]|#{1,6})\s+", "", best).split())
+    return _around(plain, wanted)
+
+
+def _around(line: str, words: Sequence[str]) -> str:
+    if len(line) <= _LONGEST_SNIPPET:
+        return line
+    lowered = line.lower()
+    first = min((at for word in words if (at := lowered.find(word)) >= 0), default=0)
+    begin = max(0, min(first - _LONGEST_SNIPPET // 3, len(line) - _LONGEST_SNIPPET))
+    part = line[begin : begin + _LONGEST_SNIPPET].strip()
+    return f"{'…' if begin else ''}{part}{'…' if begin + _LONGEST_SNIPPET < len(line) else ''}"
+
+
+def recalled_text(recalled: Recalled) -> str:
+    """The answer for people and models."""
+    lines = []
+    for hit in recalled.hits:
+        day = f" {day_text(hit.time)}" if hit.time else ""
+        lines.append(f"{hit.kind} {hit.id}{day} ({hit.score:.2f}): {hit.title}")
+        if hit.snippet and hit.snippet != hit.title:
+            lines.append(f"    {hit.snippet}")
+        lines.append(f"    more: {hit.call}")
+    if not recalled.hits:
+        lines.append("Nothing found.")
+    elif recalled.total > len(recalled.hits):
+        lines.append(f"{len(recalled.hits)} of {recalled.total}.")
+    return "\n".join([*lines, *(f"Missing: {one}" for one in recalled.missing)])

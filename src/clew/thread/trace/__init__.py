@@ -1,0 +1,1 @@
+"""Objectives, features, specs and commits, as a table and a picture."""

@@ -1,0 +1,1 @@
+"""From a line, symbol or commit to its reasons."""

@@ -1,0 +1,285 @@
+"""What hangs on a commit: its spec, run, decisions and vision, and the commits around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clew.history.questions.issues import by_issue
+from clew.history.questions.links import commit_links
+from clew.history.questions.repo_git import repo_git
+from clew.kit.errors import ClewError
+from clew.kit.git import seconds_of
+from clew.kit.text.display import clipped
+from clew.kit.times import day_text
+from clew.thread.model import EARLY, FIRST, LATE, USUAL, Link, Statement
+from clew.thread.why.commits import Commit, read_commit
+from clew.thread.why.documents import Documents, read_documents
+from clew.thread.why.links import SpecRef, specs_of_commit, thread_of_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clew.history.model import Repo
+    from clew.history.store.store import HistoryStore
+    from clew.thread.rooms import Rooms
+    from clew.thread.why.links import SpecThread
+
+_MOST_FILES = 8
+_MOST_LATER = 8
+MOST_TEXT = 200
+_MOST_ATTEMPTS = 5
+_RELATIONS = {
+    "reverts": "reverts",
+    "cherry_picked_from": "was picked from",
+    "fixes": "fixes",
+    "fixup_of": "completes",
+    "squash_of": "completes",
+    "reverted_by": "was reverted by",
+    "cherry_picked_to": "was picked as",
+    "fixed_by": "was fixed by",
+    "fixup": "was completed by",
+    "squash": "was completed by",
+}
+_LATER = frozenset({"reverted_by", "cherry_picked_to", "fixed_by", "fixup", "squash"})
+_HOW = {
+    "subject": "named by the commit's subject",
+    "squash": "named in the squashed message",
+    "merge": "named by the merge",
+    "trailer": "named by a trailer",
+    "revert": "whose work this takes back or brings back",
+    "commits": "lists this commit",
+    "pick": "named by the commit that this one was picked from",
+    "restored": "named by the commit that first brought the line",
+}
+
+
+@dataclass
+class Told:
+    """The statements of one answer, and the chain from line to vision."""
+
+    rooms: Rooms
+    repo: Repo
+    own_paths: frozenset[str] = frozenset()
+    statements: list[Statement] = field(default_factory=list)
+    chain: list[Link] = field(default_factory=list)
+    _documents: Documents | None = None
+
+    @property
+    def documents(self) -> Documents:
+        """The project's documents, read once."""
+        if self._documents is None:
+            self._documents = read_documents(self.rooms.project)
+        return self._documents
+
+    def say(
+        self, section: str, text: str, source: str, priority: int = USUAL, *, shrink: bool = False
+    ) -> None:
+        """Add a statement."""
+        self.statements.append(Statement(section, text, source, priority, shrink))
+
+    def commit(self, sha: str) -> Commit | None:
+        """A commit and everything that hangs on it."""
+        found = read_commit(self.rooms, self.repo, sha)
+        if found is None:
+            return None
+        self.chain.append(Link("commit", f"{found.repo}@{found.sha}", found.subject))
+        self.say("commit", head_of(found), found.source, FIRST)
+        if found.prose:
+            self.say("message", found.prose, found.source, EARLY, shrink=True)
+        refs = self._specs(found)
+        for ref in refs:
+            self.spec(ref)
+        self._around(found)
+        if not refs and self.rooms.specs is not None:
+            self.say("spec", "No spec names this commit, and it names none", found.source, EARLY)
+        return found
+
+    def _specs(self, commit: Commit) -> list[SpecRef]:
+        refs = specs_of_commit(self.rooms, commit)
+        picked = commit.picked_from()
+        if not refs and picked:
+            original = read_commit(self.rooms, self.repo, picked)
+            if original is not None:
+                refs = [SpecRef(ref.id, "pick") for ref in specs_of_commit(self.rooms, original)]
+        return refs
+
+    def spec(self, ref: SpecRef) -> None:
+        """A spec, how it was worked, and what it came from."""
+        thread = thread_of_spec(self.rooms, ref.id, self.documents)
+        source = f"spec:{ref.id}"
+        self.chain.append(Link("spec", ref.id, thread.title))
+        if thread.spec is None:
+            self.say("spec", f"{ref.id} ({_HOW[ref.how]}); its file is not here", source, EARLY)
+        else:
+            head = thread.spec.head
+            criteria = f"{head.criteria_checked}/{head.criteria_total} criteria checked"
+            state = f"archived, {head.status}" if head.archived else head.status
+            self.say(
+                "spec",
+                f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}",
+                source,
+                FIRST,
+            )
+        self._runs(thread)
+        self._origin(thread)
+
+    def _runs(self, thread: SpecThread) -> None:
+        if not thread.runs:
+            return
+        latest = thread.runs[0]
+        done = next((run for run in thread.runs if run.phase == "finished"), latest)
+        self.chain.append(Link("run", done.run_id, done.agent))
+        costs = [run.cost_usd for run in thread.runs if run.cost_usd is not None]
+        cost = f", ${sum(costs):.2f} in all" if costs else ""
+        model = f", model {done.model}" if done.model else ""
+        attempts = len(thread.runs)
+        text = (
+            f"agent {done.agent}{model}, attempt {done.attempt} of {attempts}, {done.phase}"
+            f" {(done.ended_at or done.started_at or done.created_at)[:16]}{cost}"
+        )
+        self.say("run", text, f"run:{done.run_id}", EARLY)
+        failed = [run for run in thread.runs if run.failure and run.run_id != done.run_id]
+        for run in failed[:_MOST_ATTEMPTS]:
+            reason = clipped(" ".join((run.failure or "").split()), MOST_TEXT)
+            self.say("run", f"attempt {run.attempt} failed: {reason}", f"run:{run.run_id}", LATE)
+
+    def _origin(self, thread: SpecThread) -> None:
+        for decision in thread.decisions:
+            source = f"decision:{decision.path}"
+            self.chain.append(Link("decision", decision.path, f"{decision.name} {decision.title}"))
+            outcome = f": {decision.outcome}" if decision.outcome else ""
+            text = f"{decision.name} {decision.title} ({decision.status or 'no status'}){outcome}"
+            self.say("decision", text, source, EARLY, shrink=True)
+            for option in decision.rejected():
+                self.say(
+                    "rejected", f"{clipped(option, MOST_TEXT)} ({decision.name})", source, USUAL
+                )
+        for kind, items in (("feature", thread.features), ("objective", thread.objectives)):
+            for item, path in items:
+                self.chain.append(Link(kind, f"{path}#{item.id}", item.text))
+                self.say(
+                    "vision",
+                    f"{item.id} {item.text}",
+                    f"vision:{path}#{item.id}",
+                    FIRST,
+                    shrink=True,
+                )
+        if not thread.features and not thread.objectives and thread.spec is not None:
+            self._no_vision(thread)
+
+    def _no_vision(self, thread: SpecThread) -> None:
+        if thread.vision:
+            self.chain.append(Link("vision", thread.vision))
+            self.say("vision", f"It came from {thread.vision}", f"vision:{thread.vision}", EARLY)
+        elif self.documents.vision:
+            self.rooms.lack(
+                f"spec:{thread.id}",
+                f"The spec names no feature of the vision. Add it: chant edit {thread.id}"
+                " (labels: [FE-1], origin: [docs/vision.md])",
+            )
+        else:
+            self.rooms.lack("vision", 'There is no vision. Write one: clew advise vision "…"')
+
+    def _around(self, commit: Commit) -> None:
+        for sentence in commit.rejected():
+            self.say("rejected", sentence, commit.source, USUAL)
+        for issue in commit.issues:
+            closes = "closes " if issue["closes"] else ""
+            self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
+        self._together(commit)
+        self._linked(commit)
+        if not commit.is_indexed:
+            self._reverted_in_git(commit)
+
+    def _together(self, commit: Commit) -> None:
+        others = [path for path, _, _ in commit.files if path not in self.own_paths]
+        if not others:
+            return
+        shown = ", ".join(others[:_MOST_FILES])
+        more = f" and {len(others) - _MOST_FILES} more" if len(others) > _MOST_FILES else ""
+        self.say(
+            "together",
+            f"changed in the same commit: {shown}{more}",
+            commit.source,
+            USUAL,
+            shrink=True,
+        )
+
+    def _linked(self, commit: Commit) -> None:
+        """What refers to the commit, and what it refers to."""
+        seen = {commit.sha}
+        for kind, sha, subject, date in self._links(commit):
+            seen.add(sha)
+            section = "later" if kind in _LATER else "earlier"
+            day = f"{day_text(date)} " if date else ""
+            words = f"{_RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
+            self.say(section, words, f"commit:{commit.repo}@{sha[:12]}", EARLY)
+        history = self.rooms.history
+        if history is None or not commit.is_indexed:
+            return
+        for issue in commit.issues[:2]:
+            for other in _of_issue(history, issue["ref"], self.repo.name):
+                if other["sha"] not in seen and len(seen) <= _MOST_LATER:
+                    seen.add(other["sha"])
+                    section = "later" if other["date"] >= commit.date else "earlier"
+                    words = f"same issue {issue['ref']}: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
+                    self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
+
+    def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None]]:
+        history = self.rooms.history
+        if history is not None and commit.is_indexed:
+            for link in commit_links(history, self.repo.name, commit.sha, limit=_MOST_LATER)[
+                "links"
+            ]:
+                yield link["kind"], link["sha"], link["subject"], link["date"]
+            return
+        for kind, sha in (
+            ("reverts", commit.reverts()),
+            ("cherry_picked_from", commit.picked_from()),
+        ):
+            other = read_commit(self.rooms, self.repo, sha) if sha else None
+            if sha:
+                yield kind, sha, other.subject if other else None, other.date if other else None
+
+    def _reverted_in_git(self, commit: Commit) -> None:
+        """Later reverts and fixes, asked of git itself: nothing else knows them."""
+        patterns = (f"This reverts commit {commit.sha[:7]}", f"^Fixes: {commit.sha[:7]}")
+        greps = [f"--grep={pattern}" for pattern in patterns]
+        try:
+            out = repo_git(
+                self.repo, "log", "-n", str(_MOST_LATER), "-z", *greps,
+                "--format=%H%x09%at%x09%s", "HEAD", f"^{commit.sha}", "--",
+            )  # fmt: skip
+        except ClewError:
+            return
+        for record in out.decode("utf-8", "replace").split("\0"):
+            sha, _, rest = record.partition("\t")
+            date, _, subject = rest.partition("\t")
+            if sha:
+                how = "was reverted by" if subject.startswith("Revert") else "was fixed by"
+                text = f"{how} {sha[:12]} {day_text(seconds_of(date))} {subject}"
+                self.say("later", text, f"commit:{commit.repo}@{sha[:12]}", EARLY)
+
+    def add_missing(self) -> None:
+        """What is not there, and the commands that would add it."""
+        if self.rooms.specs is not None:
+            with self.rooms.journal() as journal:
+                if journal is None:
+                    self.rooms.lack("runs", "No run is recorded here. Start one: chant work ID")
+        self.statements += self.rooms.missing.values()
+
+
+def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = by_issue(history, ref, repos=[repo], limit=_MOST_LATER)[
+            "commits"
+        ]
+    except ClewError:
+        return []
+    return found
+
+
+def head_of(commit: Commit) -> str:
+    """A commit in one line."""
+    return f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}: {commit.subject}"

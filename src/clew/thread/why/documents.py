@@ -1,0 +1,182 @@
+"""The project's documents: vision, architecture and decisions, and what their ids stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from clew.advisors.documents import adr
+from clew.advisors.documents import files as saving
+from clew.advisors.documents.document import parse, render_body
+from clew.advisors.documents.markdown import REFERENCE
+from clew.kit.errors import ClewError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from clew.advisors.documents.adr import AdrFile
+    from clew.advisors.documents.model import Document, Item, Kind
+
+_ADR = re.compile(r"\bADR[- ]?0*(\d{1,6})\b", re.IGNORECASE)
+_CHOSEN = re.compile(r'Chosen option:?\s*["“*`]*([^"”*`\n]+?)["”*`]*\s*(?:,|\.|$)', re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
+_MOST_REMEMBERED = 64
+_remembered: dict[str, tuple[tuple[int, ...], Document]] = {}
+_records: dict[str, tuple[tuple[tuple[str, int, int], ...], tuple[Decision, ...]]] = {}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A document and where it is, from the project's root."""
+
+    path: str
+    document: Document
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision record."""
+
+    number: int
+    path: str
+    title: str
+    status: str
+    document: Document
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return f"ADR-{self.number:04}"
+
+    @property
+    def outcome(self) -> str:
+        """What was decided, in one paragraph."""
+        section = self.document.section("decision")
+        text = render_body("adr", section).strip() if section else ""
+        return " ".join(text.split("\n\n")[0].split())
+
+    @cached_property
+    def mentions(self) -> frozenset[str]:
+        """The ids of statements that it names."""
+        return frozenset(REFERENCE.findall(_whole(self.document)))
+
+    def rejected(self) -> list[str]:
+        """The options that were not chosen."""
+        section = self.document.section("options")
+        if section is None:
+            return []
+        options = [one.strip() for one in _BULLET.findall(render_body("adr", section))]
+        chosen = _CHOSEN.search(self.outcome)
+        name = _bare(chosen[1]) if chosen else _bare(self.title)
+        return [
+            one
+            for one in options
+            if _bare(one) and _bare(one) not in name and name not in _bare(one)
+        ]
+
+
+@dataclass(frozen=True)
+class Documents:
+    """All documents of a project."""
+
+    vision: tuple[Found, ...] = ()
+    architecture: tuple[Found, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def all(self) -> list[Document]:
+        """The vision and the architecture."""
+        return [found.document for found in (*self.vision, *self.architecture)]
+
+    def item(self, item_id: str, paths: Iterable[str] = ()) -> tuple[Item, str] | None:
+        """What an id stands for, and in which file; in the named files if it is there."""
+        named = set(paths)
+        everywhere = (*self.vision, *self.architecture)
+        for found in sorted(everywhere, key=lambda one: one.path not in named):
+            item = found.document.item(item_id)
+            if item is not None:
+                return item, found.path
+        return None
+
+    def named_decisions(self, text: str) -> list[Decision]:
+        """The decisions that a text names by number or by path."""
+        numbers = {int(number) for number in _ADR.findall(text)}
+        return [one for one in self.decisions if one.number in numbers or one.path in text]
+
+
+def read_documents(project: Path | None) -> Documents:
+    """The documents of a project; what cannot be read is as if it were not there."""
+    if project is None:
+        return Documents()
+    root = project.resolve()
+    return Documents(_of_kind(root, "vision"), _of_kind(root, "architecture"), _decisions(root))
+
+
+def _of_kind(root: Path, kind: Kind) -> tuple[Found, ...]:
+    try:
+        place = saving.place_of(root, kind)
+    except ClewError:
+        return ()
+    candidates = (saving.beside(place), place, root / f"{kind.upper()}.md")
+    found = (_read(root, path, kind) for path in candidates)
+    return tuple(one for one in found if one is not None)
+
+
+def _read(root: Path, path: Path, kind: Kind) -> Found | None:
+    try:
+        if not path.is_file() or not path.resolve().is_relative_to(root):
+            return None
+        status = path.stat()
+        identity = (status.st_mtime_ns, status.st_size, status.st_ino)
+        key = f"{kind}:{path}"
+        known = _remembered.get(key)
+        if known is None or known[0] != identity:
+            text = saving.read_text(path)
+            if text is None:
+                return None
+            if len(_remembered) >= _MOST_REMEMBERED:
+                _remembered.clear()
+            _remembered[key] = known = (identity, parse(text, kind))
+    except (ClewError, OSError):
+        return None
+    return Found(path.relative_to(root).as_posix(), known[1])
+
+
+def _decisions(root: Path) -> tuple[Decision, ...]:
+    place = adr.find_directory(root)
+    if place is None:
+        return ()
+    try:
+        identity = _listing(place)
+        known = _records.get(str(place))
+        if known is None or known[0] != identity:
+            if len(_records) >= _MOST_REMEMBERED:
+                _records.clear()
+            read = tuple(_decision(root, one) for one in adr.read_directory(place).files)
+            _records[str(place)] = known = (identity, read)
+    except OSError:
+        return ()
+    return known[1]
+
+
+def _listing(place: Path) -> tuple[tuple[str, int, int], ...]:
+    with os.scandir(place) as entries:
+        files = [(one.name, one.stat(follow_symlinks=False)) for one in entries]
+    return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))
+
+
+def _decision(root: Path, file: AdrFile) -> Decision:
+    path = file.path.relative_to(root).as_posix()
+    return Decision(file.number, path, file.title, file.status, file.document)
+
+
+def _whole(document: Document) -> str:
+    return "\n".join(render_body(document.kind, section) for section in document.sections)
+
+
+def _bare(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,162 @@
+"""Why is this here: from a line to its commit, spec, run, decision and vision, and onwards."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from clew.history.questions.file_history import file_history
+from clew.history.questions.repo_git import repo_git
+from clew.kit.errors import NotFound
+from clew.kit.git import GitError
+from clew.kit.text.display import clipped
+from clew.thread.budget import fitted
+from clew.thread.model import FIRST, LAST, LATE, USUAL, Link, Pack
+from clew.thread.why.blame import Blamed, blame_lines, cut_off_at
+from clew.thread.why.builder import MOST_TEXT, Told, head_of
+from clew.thread.why.commits import Commit, read_commit
+from clew.thread.why.links import SpecRef, specs_of_commit
+from clew.thread.why.target import Target, find_target
+
+if TYPE_CHECKING:
+    from clew.thread.rooms import Rooms
+
+BUDGET = 1500
+SECTIONS = (
+    *("line", "file", "commit", "message", "spec", "run", "decision", "vision", "rejected"),
+    *("issues", "together", "earlier", "later", "changes", "missing"),
+)
+_SHALLOW = (
+    "this clone is shallow and ends at {sha}, so the line may be older than that. "
+    "Fetch the rest: git fetch --unshallow"
+)
+_MOST_COMMITS = 8
+
+
+def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGET) -> Pack:
+    """The thread behind lines, a file, a symbol or a commit, within a budget of tokens."""
+    target = find_target(rooms, text, repo)
+    told = Told(rooms, target.repo, frozenset({target.path}))
+    if target.kind == "commit":
+        told.commit(target.commit)
+    elif target.kind == "file":
+        _tell_file(told, target.path)
+    else:
+        _tell_lines(told, target)
+    told.add_missing()
+    told.statements.sort(key=lambda one: SECTIONS.index(one.section))
+    more = {"repo": target.repo.name, "chain": [link.as_data() for link in told.chain]}
+    return fitted(f"Why {target.title}", told.statements, budget, more)
+
+
+def _tell_lines(told: Told, target: Target) -> None:
+    """What stands behind lines; the commit with most of them in full, the others in short."""
+    blame = blame_lines(told.repo, target.path, target.start, target.end)
+    place = f"file:{target.title}"
+    if blame.uncommitted:
+        told.say("line", _uncommitted(blame.uncommitted), place, FIRST)
+    if target.note:
+        told.say("line", target.note, place, LATE)
+    counts: Counter[str] = Counter()
+    for entry in blame.entries:
+        counts[entry.sha] += entry.end - entry.start + 1
+    if counts:
+        ordered = [sha for sha, _ in counts.most_common()]
+        first = next(entry for entry in blame.entries if entry.sha == ordered[0])
+        told.own_paths |= {first.path}
+        _tell_first(told, target.path, first)
+        _tell_others(told, counts, ordered[1:], place)
+
+
+def _tell_first(told: Told, path: str, first: Blamed) -> None:
+    source = f"file:{path}:{first.start}"
+    told.chain.append(Link("line", f"{path}:{first.start}", clipped(first.text.strip(), MOST_TEXT)))
+    told.say("line", _line_text(first, path), source, FIRST, shrink=True)
+    if first.sha in cut_off_at(told.repo):
+        told.say("line", _SHALLOW.format(sha=first.sha[:12]), source, FIRST)
+        return
+    found = told.commit(first.sha)
+    if found is not None:
+        _tell_restored(told, found, path, first.text)
+
+
+def _tell_others(told: Told, counts: Counter[str], shas: list[str], place: str) -> None:
+    for sha in shas[:_MOST_COMMITS]:
+        other = read_commit(told.rooms, told.repo, sha)
+        if other is not None:
+            lines = f"{counts[sha]} more line{'s'[: counts[sha] != 1]}"
+            told.say("line", f"{lines}: {head_of(other)}", other.source, USUAL)
+    if len(shas) > _MOST_COMMITS:
+        told.say("line", f"and lines of {len(shas) - _MOST_COMMITS} more commits", place, LAST)
+
+
+def _tell_restored(told: Told, commit: Commit, path: str, line: str) -> None:
+    """Where a line was born that a commit only brought back by taking back another."""
+    undone = commit.reverts()
+    if not undone or not line.strip():
+        return
+    try:
+        out = repo_git(
+            told.repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv",
+            "-L", f"/^{_escaped(line)}$/,+1", f"{undone}^", "--", path,
+        )  # fmt: skip
+    except GitError:
+        return
+    born = read_commit(told.rooms, told.repo, out.split(b" ", 1)[0].decode("ascii", "replace"))
+    if born is None or born.sha == commit.sha:
+        return
+    told.chain.append(Link("commit", f"{born.repo}@{born.sha}", born.subject))
+    words = f"the line was there before what is taken back: {head_of(born)}"
+    told.say("earlier", words, born.source, FIRST)
+    known = {link.id for link in told.chain if link.kind == "spec"}
+    for ref in specs_of_commit(told.rooms, born):
+        if ref.id not in known:
+            told.spec(SpecRef(ref.id, "restored"))
+
+
+def _tell_file(told: Told, path: str) -> None:
+    """What stands behind a whole file: who brought it in, and what changed it since."""
+    shas = _file_shas(told, path)
+    if not shas:
+        raise NotFound(f"{told.repo.name} has no commit that touched {path}")
+    told.chain.append(Link("file", path))
+    told.say("file", f"{path} came with the commit below", f"file:{path}", FIRST)
+    told.commit(shas[-1])
+    for sha in shas[:-1][:_MOST_COMMITS]:
+        changed = read_commit(told.rooms, told.repo, sha)
+        if changed is not None:
+            specs = ", ".join(ref.id for ref in specs_of_commit(told.rooms, changed))
+            named = f" (spec {specs})" if specs else ""
+            told.say("changes", f"{head_of(changed)}{named}", changed.source)
+    more = len(shas) - 1 - _MOST_COMMITS
+    if more > 0:
+        told.say("changes", f"{more} earlier commits touched it", f"file:{path}", LATE)
+
+
+def _file_shas(told: Told, path: str) -> list[str]:
+    """The commits that touched a path, newest first."""
+    history = told.rooms.history
+    if history is not None and told.rooms.is_indexed(told.repo):
+        found = file_history(history, told.repo.name, path, limit=500)["commits"]
+        if found:
+            return [one["sha"] for one in found]
+    try:
+        out = repo_git(told.repo, "log", "--format=%H", "-n", "500", "HEAD", "--", path)
+    except GitError:
+        return []
+    return out.decode("ascii").split()
+
+
+def _line_text(entry: Blamed, path: str) -> str:
+    text = clipped(entry.text.strip(), MOST_TEXT) or "(an empty line)"
+    return f"{text} (then {entry.path}:{entry.line})" if entry.path != path else text
+
+
+def _uncommitted(numbers: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, numbers[:10])) + (" …" if len(numbers) > 10 else "")
+    return f"not committed yet: line{'s'[: len(numbers) != 1]} {shown}"
+
+
+def _escaped(line: str) -> str:
+    return re.sub(r"([\\.*\[\]^$/])", r"\\\1", line)

@@ -1,0 +1,1 @@
+"""Rows, charts, diffs and drawings that the pages show."""

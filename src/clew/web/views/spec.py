@@ -1,0 +1,204 @@
+"""Everything that a spec's page shows, gathered from its file, the journal and git."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clew.kit.errors import ClewError
+from clew.kit.git import PLAIN_DIFF, git_line, guard, run_git
+from clew.kit.repository import branch_tip
+from clew.specs.check.lint_rules import description_of
+from clew.specs.files.criteria import parse_criteria
+from clew.specs.model import DONE_STATUSES
+from clew.specs.query.lists import blockers
+from clew.web.views.cards import allowed_columns
+from clew.web.views.diffs import DiffView, read_diff
+from clew.work.journal.journal import read_journal
+from clew.work.model import Phase
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clew.specs.files.criteria import Criterion
+    from clew.specs.model import Spec
+    from clew.specs.store.config import Config
+    from clew.specs.store.store import SpecStore
+    from clew.work.journal.merges import Entry
+    from clew.work.model import Check, Run
+    from clew.work.paths import Places
+
+LOG_LINES = 200
+_MOST_RUNS = 20
+_MOST_EVENTS = 12
+_NOTE = re.compile(r"^[ \t]+(?:[Cc]heck|[Ee]vidence):")
+_CRITERIA_HEADING = re.compile(
+    r"(?im)^#{1,6}[ \t]+acceptance[ \t]+criteria[ \t#]*\n(?:[ \t]*\n)*(?=#{1,6}[ \t]|\Z)"
+)
+_STARTABLE = ("ready", "pending", "failed", "needs_attention", "paused", "in_progress")
+_RESETTABLE = ("failed", "needs_attention", "paused", "in_progress", "completed")
+
+
+@dataclass(frozen=True)
+class Journalled:
+    """What the journal knows of a spec."""
+
+    runs: tuple[Run, ...] = ()
+    checks: tuple[Check, ...] = ()
+    merge: Entry | None = None
+
+    @property
+    def open_run(self) -> Run | None:
+        """The run that claims the spec now."""
+        return next((run for run in self.runs if run.is_open), None)
+
+    @property
+    def cost(self) -> float | None:
+        """What all runs together cost, as far as they told."""
+        known = [run.cost_usd for run in self.runs if run.cost_usd is not None]
+        return sum(known) if known else None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The branch of a spec, and how it differs from where it started."""
+
+    name: str
+    diff: DiffView
+    commits: tuple[tuple[str, str], ...]
+    dirty: tuple[str, ...] = ()
+
+
+def journalled(places: Places, spec_id: str) -> Journalled:
+    """The runs of a spec, the checks of the newest, and its latest merge."""
+    from clew.work.journal.merges import MergeQueue
+
+    with read_journal(places) as journal:
+        if journal is None:
+            return Journalled()
+        runs = journal.runs(spec_id=spec_id, limit=_MOST_RUNS)
+        checks = journal.checks(runs[0].run_id) if runs else []
+        return Journalled(tuple(runs), tuple(checks), MergeQueue(journal.database).latest(spec_id))
+
+
+def text_parts(body: str) -> tuple[str, str]:
+    """What the spec says without its title and its criteria, and the output that follows it."""
+    told = description_of(body)
+    dropped = set()
+    lines = told.split("\n")
+    for item in parse_criteria(body).items:
+        dropped.add(item.line - 1)
+        at = item.line
+        while at < len(lines) and _NOTE.match(lines[at]):
+            dropped.add(at)
+            at += 1
+    kept = [line for number, line in enumerate(lines) if number not in dropped]
+    text = _CRITERIA_HEADING.sub("", "\n".join(kept))
+    return re.sub(r"\A\s*#[ \t]+[^\n]*\n", "", text).strip("\n"), body[len(told) :].strip("\n")
+
+
+def actions(spec: Spec, store: SpecStore, known: Journalled, branch: Branch | None) -> set[str]:
+    """What can be done with the spec now."""
+    if spec.head.archived:
+        return set()
+    run = known.open_run
+    if run is not None:
+        return {"edit", "release"} if run.phase is Phase.HELD else {"edit", "pause", "takeover"}
+    state = store.graph().state(spec.id).status
+    asks = spec.head.approval_required and spec.head.approval_status != "approved"
+    has_work = branch is not None and bool(branch.diff.files)
+    possible = {
+        "edit": True,
+        "start": state in _STARTABLE,
+        "approve": asks,
+        "reject": asks,
+        "reset": state in _RESETTABLE,
+        "complete": "completed" in allowed_columns(spec.status),
+        "merge": has_work and spec.status == "completed",
+        "archive": spec.status == "completed",
+        "cancel": spec.status not in DONE_STATUSES,
+    }
+    return {name for name, is_possible in possible.items() if is_possible}
+
+
+def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
+    """The spec's branch against the main branch; None where there is no such branch."""
+    from clew.specs.change.finalize import branch_of
+    from clew.work.worktrees.main_branch import main_branch
+
+    try:
+        name = guard(branch_of(spec, config))
+        tip = branch_tip(root, name)
+        if tip is None:
+            return None
+        base = git_line(root, "merge-base", f"refs/heads/{main_branch(root, config)}", tip)
+        patch = run_git(
+            "diff", *PLAIN_DIFF, "-M", f"{base}..{tip}", "--", ".", ":(exclude,top).chant", cwd=root
+        )
+        listed = run_git("log", "-n100", "--format=%h%x09%s", f"{base}..{tip}", "--", cwd=root)
+    except ClewError:
+        return None
+    commits = [line.partition("\t") for line in listed.decode("utf-8", "replace").splitlines()]
+    return Branch(
+        name,
+        read_diff(patch.decode("utf-8", "replace")),
+        tuple((sha, subject) for sha, _, subject in commits),
+        _dirty(root, name),
+    )
+
+
+def log_tail(store: SpecStore, spec_id: str) -> tuple[str, int]:
+    """The end of the spec's log, and the place from which to follow it."""
+    from clew.specs.query.logs import read_log
+
+    try:
+        found = read_log(store.places.log_file(spec_id), spec_id, lines=LOG_LINES)
+    except ClewError:
+        return "", 0
+    return found.content, found.byte_offset
+
+
+def events_of(store: SpecStore, spec_id: str) -> list[dict[str, Any]]:
+    """What happened to the spec, by the audit trail, the newest first."""
+    from clew.specs.query.activity import audit_events
+
+    found = [event.as_json() for event in audit_events(store, spec_id)]
+    return found[::-1][:_MOST_EVENTS]
+
+
+def waits(store: SpecStore, spec: Spec) -> list[dict[str, str]]:
+    """What blocks the spec, with the words people use for it."""
+    words = {
+        "missing": "does not exist",
+        "unfinished": "is not finished",
+        "cycle": "waits for this one, too",
+        "approval": "has to be approved",
+        "sibling": "comes before it",
+        "member": "is one of its members",
+    }
+    if spec.head.archived or store.graph().state(spec.id).status != "blocked":
+        return []
+    return [
+        {"id": item["id"], "why": words.get(item["reason"], item["reason"])}
+        for item in blockers(spec.id, store.graph())
+    ]
+
+
+def with_checks(
+    items: tuple[Criterion, ...], checks: tuple[Check, ...]
+) -> list[tuple[Criterion, Check | None]]:
+    """The criteria, each with how its command went in the last run."""
+    by_text = {check.criterion: check for check in checks}
+    return [(item, by_text.get(item.text)) for item in items]
+
+
+def _dirty(root: Path, branch: str) -> tuple[str, ...]:
+    from clew.specs.query.commits import worktree_of
+    from clew.work.worktrees.worktrees import dirty_files
+
+    place = worktree_of(root, branch)
+    try:
+        return tuple(dirty_files(place)) if place else ()
+    except ClewError:
+        return ()

@@ -1,0 +1,1 @@
+"""The agent programs: command lines, prompts, output, failures, and the built-in agent."""

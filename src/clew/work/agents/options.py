@@ -1,0 +1,142 @@
+"""What a run is started with: the options of the caller over the spec over the configuration."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.work.agents.table import AGENTS
+from clew.work.model import AgentChoice, Limits, WorktreeSettings
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clew.kit.jsontext import JsonObject
+    from clew.specs.model import Spec
+    from clew.specs.store.config import Config
+
+MODEL_VARIABLE = "CHANT_MODEL"
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """What the caller wants; None leaves it to the spec and the configuration."""
+
+    prompt: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    base: str | None = None
+    permission: str | None = None
+    skip_criteria: bool = False
+    skip_deps: bool = False
+    skip_approval: bool = False
+    allow_no_commits: bool = False
+
+    @classmethod
+    def of(cls, plan: JsonObject) -> WorkOptions:
+        """The options as a schedule's plan keeps them."""
+        return cls(**plan)
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One agent of the configuration's list, and how many runs it may have at once."""
+
+    name: str
+    choice: AgentChoice
+    most: int | None
+    weight: int
+
+
+def limits_of(config: Config) -> Limits:
+    """How long, how silently and how expensively an agent may work here."""
+    cost = config.number("work", "cost_usd")
+    return Limits(
+        wall_seconds=_seconds(config.number("work", "wall_minutes")),
+        idle_seconds=_seconds(config.number("work", "idle_minutes")),
+        cost_usd=None if cost is None else float(cost),
+    )
+
+
+def worktree_settings(config: Config, options: WorkOptions, base: str = "HEAD") -> WorktreeSettings:
+    """How the worktrees of this project are made; `base` is where they usually start from."""
+    prefix = config.text("defaults", "branch_prefix") or "chant/"
+    return WorktreeSettings(
+        branch_prefix=prefix,
+        base_ref=options.base or config.text("work", "base") or base,
+        sparse=config.words("worktree", "sparse"),
+        setup=config.words("worktree", "setup"),
+        teardown=config.words("worktree", "teardown"),
+        command_seconds=float(config.number("worktree", "command_seconds") or 600),
+    )
+
+
+def workers_of(config: Config, options: WorkOptions, spec: Spec) -> list[Worker]:
+    """The agents that may work on a spec: the one that was asked for, or those configured."""
+    listed = config.maps("parallel", "agents")
+    if options.agent is None and spec.text("provider") is None and listed:
+        return [_listed(entry, config, options, spec) for entry in listed]
+    name = options.agent or spec.text("provider") or config.text("defaults", "provider")
+    choice = _choice(name or "claude", config, options, spec)
+    return [Worker(choice.name, choice, None, 1)]
+
+
+def pick_worker(
+    workers: list[Worker], strategy: str, running: dict[str, int], runs_before: int
+) -> Worker | None:
+    """The worker for the next run; None while every one has as many runs as it may have."""
+    free = [w for w in workers if w.most is None or running.get(w.name, 0) < w.most]
+    if not free:
+        return None
+    if strategy == "random":
+        return random.choices(free, [worker.weight for worker in free])[0]  # noqa: S311
+    if strategy in ("round_robin", "round-robin"):
+        turns = [worker for worker in free for _ in range(worker.weight)]
+        return turns[runs_before % len(turns)]
+    return min(free, key=lambda worker: running.get(worker.name, 0))
+
+
+def _listed(entry: dict[str, Any], config: Config, options: WorkOptions, spec: Spec) -> Worker:
+    """An entry names a program; one that we know by name is started in its own way."""
+    words = shlex.split(str(entry["command"])) or ["claude"]
+    known = Path(words[0]).name
+    provider = config.text("defaults", "provider") or "claude"
+    if provider == "command" and known not in AGENTS:
+        choice = _made("command", config, options, spec, command=tuple(words))
+    else:
+        adapter = known if known in AGENTS else provider
+        choice = _made(adapter, config, options, spec, program=words[0], extra=tuple(words[1:]))
+    most, weight = _whole(entry["max_concurrent"], 2), _whole(entry["weight"], 1)
+    return Worker(str(entry["name"]), choice, most, weight)
+
+
+def _choice(name: str, config: Config, options: WorkOptions, spec: Spec) -> AgentChoice:
+    said = config.value("defaults", "command")
+    words = shlex.split(said) if isinstance(said, str) else config.words("defaults", "command")
+    command = tuple(words) if name == "command" else ()
+    return _made(name, config, options, spec, command=command)
+
+
+def _made(
+    name: str, config: Config, options: WorkOptions, spec: Spec, **settings: Any
+) -> AgentChoice:
+    model = options.model or os.environ.get(MODEL_VARIABLE) or spec.text("model")
+    permission = options.permission or config.text("work", "permission") or "edit"
+    return AgentChoice(
+        name, model=model or config.text("defaults", "model"), permission=permission, **settings
+    )
+
+
+def _seconds(minutes: float | None) -> float | None:
+    return minutes * 60 if minutes else None
+
+
+def _whole(value: object, usual: int) -> int:
+    try:
+        return max(1, int(str(value)))
+    except ValueError:
+        return usual

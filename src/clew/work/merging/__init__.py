@@ -1,0 +1,1 @@
+"""The merge queue: preconditions, the candidate commit, conflicts, cleaning up."""

@@ -1,0 +1,1 @@
+"""Children, their identity and their end: what starts, detaches and watches a process."""

@@ -1,0 +1,1 @@
+"""Many runs: modes of `work`, parallel schedules, retries, and the watch."""

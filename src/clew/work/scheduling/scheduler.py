@@ -1,0 +1,290 @@
+"""The scheduler: N slots that are filled again as specs finish, in a process of its own.
+
+Single specs need none. A chain has one slot, parallel(N) has N. What is ready, what is at work and
+what failed is read anew from the specs and the journal each time it looks, so that whatever others
+do meanwhile counts. It starts runs and watches them; each run belongs to its own supervisor, and
+goes on if the scheduler is killed.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.specs.store.store import SpecStore
+from clew.work.agents.options import WorkOptions
+from clew.work.journal.merges import MergeQueue, MergeStatus
+from clew.work.journal.schedules import (
+    COMPLETED,
+    FAILED,
+    Schedule,
+    get_schedule,
+)
+from clew.work.model import AT_REST, OPEN, Phase, now_text
+from clew.work.paths import Places
+from clew.work.processes.child import Signals
+from clew.work.runs.prepare import BRIEF, NoFreeAgent, UnmergedDependency, named_brief, start_work
+from clew.work.runs.ready import Choice, Wanted, choose, needs_of
+from clew.work.runs.reconcile import reconcile
+from clew.work.scheduling.retry import Policy, retry_time
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from clew.kit.jsontext import JsonObject
+    from clew.work.journal.journal import Journal
+    from clew.work.merging.queue import MergeResult
+    from clew.work.model import Run
+    from clew.work.processes.startup_pipe import Handshake
+
+_LOOK_SECONDS = 0.25
+_SLOT_SECONDS = 10.0
+DONE, FAILURE, LEFT, UNMERGED = "completed", "failed", "left", "not merged"
+ASKED = "asked"
+
+
+@dataclass(frozen=True)
+class Stagger:
+    """How long after a start of parallel work the next one comes, so that not all ask at once."""
+
+    seconds: float = 0.0
+    jitter: float = 0.0
+
+    def wait(self) -> float:
+        """The seconds until the next start."""
+        return max(0.0, self.seconds + random.uniform(-self.jitter, self.jitter))  # noqa: S311
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be worked through, and how."""
+
+    ids: tuple[str, ...] = ()
+    only: bool = False
+    labels: tuple[str, ...] = ()
+    slots: int = 1
+    most: int | None = None
+    merge: bool = True
+    options: WorkOptions = field(default_factory=WorkOptions)
+    policy: Policy = field(default_factory=Policy)
+    stagger: Stagger = field(default_factory=Stagger)
+
+    def as_plan(self) -> JsonObject:
+        """The order as the journal keeps it."""
+        return {**asdict(self), "ids": list(self.ids), "labels": list(self.labels)}
+
+    @classmethod
+    def of(cls, plan: JsonObject) -> Order:
+        """The order that the journal keeps."""
+        options, policy = WorkOptions.of(plan["options"]), Policy(**plan["policy"])
+        lists = {name: tuple(plan[name]) for name in ("ids", "labels")}
+        stagger = Stagger(**plan.get("stagger", {}))
+        return cls(**{**plan, **lists, "options": options, "policy": policy, "stagger": stagger})
+
+
+class Scheduler:
+    """One order, worked off."""
+
+    def __init__(
+        self, places: Places, journal: Journal, schedule: Schedule, ready: Handshake
+    ) -> None:
+        self._places = places
+        self._journal = journal
+        self._schedule = schedule
+        self._ready = ready
+        self._order = Order.of(schedule.plan)
+        self._store = SpecStore(places.root)
+        self._brief = named_brief(places.root, BRIEF)
+        self._active: dict[str, str] = {}
+        self._outcomes: dict[str, str] = {}
+        self._retry_at: dict[str, float] = {}
+        self._merging: dict[str, Future[MergeResult]] = {}
+        self._merger = ThreadPoolExecutor(1, "merge")
+        self._started = 0
+        self._next_start = 0.0
+        self._stopping: str | None = None
+
+    def work_off(self, signals: Signals) -> tuple[str, str]:
+        """Work until nothing is left to start; the status and a note in words."""
+        while True:
+            reconcile(self._places)
+            self._collect()
+            self._collect_merges()
+            self._look_for_stop(signals)
+            waits = self._fill()
+            self._ready.say("started")
+            is_idle = not self._active and not waits
+            if not self._merging and (is_idle or self._stopping == ASKED):
+                return self._result()
+            select.select([signals], [], [], _LOOK_SECONDS)
+            signals.clear()
+
+    def _look_for_stop(self, signals: Signals) -> None:
+        asked = get_schedule(self._journal, self._schedule.schedule_id).stop_asked
+        if signals.stop_asked or asked:
+            self._stopping = ASKED
+
+    def _collect(self) -> None:
+        """See which runs have ended, and what follows."""
+        for spec_id, run_id in list(self._active.items()):
+            run = self._journal.get(run_id)
+            if run.phase in AT_REST and run.settled_at is not None:
+                del self._active[spec_id]
+                self._conclude(spec_id, run)
+
+    def _conclude(self, spec_id: str, run: Run) -> None:
+        if run.phase is Phase.FINISHED:
+            self._outcomes[spec_id] = DONE
+            self._begin_merge(spec_id)
+        elif run.phase in (Phase.FAILED, Phase.INTERRUPTED):
+            self._failed(spec_id, run.failure or str(run.phase))
+        else:
+            self._outcomes[spec_id] = LEFT
+            if self._schedule.mode == "chain":
+                self._stopping = self._stopping or f"{spec_id} was {run.phase}"
+        self._say(f"{spec_id}: {self._outcomes.get(spec_id, 'to be tried again')}")
+
+    def _failed(self, spec_id: str, reason: str) -> None:
+        runs = self._journal.runs(spec_id=spec_id)
+        ours = [run for run in runs if run.created_at >= self._schedule.created_at]
+        again = retry_time(self._order.policy, ours, time.time()) if ours else None
+        if again is not None and self._stopping is None:
+            self._retry_at[spec_id] = again
+            return
+        self._outcomes[spec_id] = FAILURE
+        if self._order.policy.stops:
+            self._stopping = self._stopping or f"{spec_id} failed: {reason.splitlines()[0]}"
+
+    def _begin_merge(self, spec_id: str) -> None:
+        """Merge beside the loop: a project's checks may take long, and slots must not stay empty."""
+        if self._order.merge:
+            from clew.work.merging.queue import merge_finished
+
+            done = self._merger.submit(merge_finished, self._places, self._store, spec_id)
+            self._merging[spec_id] = done
+
+    def _collect_merges(self) -> None:
+        for spec_id, merge in list(self._merging.items()):
+            if not merge.done():
+                continue
+            del self._merging[spec_id]
+            error = merge.exception()
+            if error is None:
+                self._say(f"{spec_id}: merged")
+            elif isinstance(error, NotFound) and self._was_merged(spec_id):
+                self._say(f"{spec_id}: merged and cleaned up by somebody else")
+            elif isinstance(error, ClewError | OSError):
+                self._say(f"{spec_id}: not merged: {error}")
+                self._outcomes[spec_id] = UNMERGED
+                if self._order.policy.stops:
+                    self._stopping = self._stopping or f"{spec_id} was not merged: {error}"
+            else:
+                raise error
+
+    def _was_merged(self, spec_id: str) -> bool:
+        entry = MergeQueue(self._journal.database).latest(spec_id)
+        return entry is not None and entry.status is MergeStatus.MERGED
+
+    def _fill(self) -> bool:
+        """Start what there is a slot for; whether something is left that only has to wait."""
+        if not self._may_start():
+            return False
+        choice = self._choice()
+        waits = bool(choice.waiting) or bool(self._retry_at)
+        for spec_id in choice.startable:
+            if len(self._active) >= self._order.slots:
+                return True
+            if not self._may_start():
+                return False
+            if time.monotonic() < self._next_start:
+                return True
+            waits = self._start(spec_id) or waits
+        return waits and self._may_start()
+
+    def _may_start(self) -> bool:
+        most = self._order.most
+        return self._stopping is None and (most is None or self._started < most)
+
+    def _choice(self) -> Choice:
+        now = time.time()
+        due = [spec_id for spec_id, moment in self._retry_at.items() if moment <= now]
+        settled = {*self._outcomes, *(set(self._retry_at) - set(due))}
+        settled |= self._behind_unmerged()
+        busy = {run.spec_id for run in self._journal.runs(phases=OPEN)} | set(self._merging)
+        wanted = Wanted((*due, *self._order.ids), self._order.only, self._order.labels)
+        return choose(self._store.snapshot(), wanted, settled=settled, busy=busy)
+
+    def _behind_unmerged(self) -> set[str]:
+        """What depends on work that is done but is not yet in what it would start from."""
+        found = self._store.snapshot()
+        lost = {name for name, outcome in self._outcomes.items() if outcome == UNMERGED}
+        lost |= set(self._merging)
+        return {head.id for head in found.active if lost & needs_of(found, head)} if lost else set()
+
+    def _start(self, spec_id: str) -> bool:
+        """Start one spec; whether it has to wait for an agent to be free, or for somebody else."""
+        try:
+            run = start_work(
+                self._places,
+                self._store,
+                spec_id,
+                self._order.options,
+                mode=self._schedule.mode,
+                brief=self._brief,
+                seconds=_SLOT_SECONDS,
+            )
+        except NoFreeAgent:
+            return True
+        except UnmergedDependency as error:
+            return self._merge_first(spec_id, error)
+        except (ClewError, OSError) as error:
+            return self._not_started(spec_id, error)
+        self._retry_at.pop(spec_id, None)
+        self._active[spec_id] = run.run_id
+        self._started += 1
+        if self._order.slots > 1:
+            self._next_start = time.monotonic() + self._order.stagger.wait()
+        self._say(f"{spec_id}: started, attempt {run.attempt}")
+        return False
+
+    def _merge_first(self, spec_id: str, error: UnmergedDependency) -> bool:
+        """Merge what a spec builds on; whether that can still help."""
+        if not self._order.merge or any(self._outcomes.get(m) == UNMERGED for m in error.missing):
+            self._outcomes[spec_id] = LEFT
+            self._say(f"{spec_id}: not started: {error.message}")
+            return False
+        for name in error.missing:
+            if name not in self._merging:
+                self._begin_merge(name)
+        return True
+
+    def _not_started(self, spec_id: str, error: ClewError | OSError) -> bool:
+        if isinstance(error, Conflict) and self._journal.open_run(spec_id) is not None:
+            return True  # somebody else was quicker
+        self._retry_at.pop(spec_id, None)
+        self._say(f"{spec_id}: not started: {error}")
+        if not self._active and not self._outcomes and isinstance(error, ClewError):
+            self._ready.fail(error.message, error.hint)
+        self._failed(spec_id, str(error))
+        return spec_id in self._retry_at
+
+    def _result(self) -> tuple[str, str]:
+        counts = dict.fromkeys((DONE, FAILURE, LEFT, UNMERGED), 0)
+        for outcome in self._outcomes.values():
+            counts[outcome] += 1
+        parts = [f"{number} {word}" for word, number in counts.items() if number]
+        note = ", ".join(parts) or "nothing was ready"
+        if self._stopping is not None:
+            why = "as asked" if self._stopping == ASKED else self._stopping
+            note += f"; stopped: {why}"
+            if self._active:
+                note += f"; {', '.join(self._active)} still at work"
+        return (FAILED if counts[FAILURE] or counts[UNMERGED] else COMPLETED), note
+
+    def _say(self, text: str) -> None:
+        print(f"[{now_text()}] {text}", flush=True)

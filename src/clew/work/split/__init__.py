@@ -1,0 +1,1 @@
+"""One spec split into members by an agent."""

@@ -1,0 +1,1 @@
+"""Worktrees, branches and snapshots of runs, and the main branch they start from."""

@@ -1,0 +1,257 @@
+"""Worktrees: one for each spec, made from a chosen base, attached again rather than made anew.
+
+Nothing here deletes work. A directory that is in the way is set aside; a worktree that vanished is
+made again from its branch; removing refuses what is dirty or not merged, unless it is kept first.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.kit import jsontext
+from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
+from clew.kit.files import private_directory, write_atomic
+from clew.kit.git import GitError, git_line, guard, run_git
+from clew.kit.locks import LONG, locked
+from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
+from clew.work.model import check_spec_id, now_text
+from clew.work.paths import STATUS_FILE, keep_out_of_git, worktree_home
+from clew.work.processes.shell import run_command, shown_command
+from clew.work.worktrees.ancestry import is_merged
+from clew.work.worktrees.snapshots import take_snapshot
+
+if TYPE_CHECKING:
+    from clew.work.model import WorktreeSettings
+
+_CHECKOUT_SECONDS = 600
+KEPT_REFS = "refs/chant/kept/"
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """A spec's worktree; `is_new` says that its directory was made just now."""
+
+    path: Path
+    branch: str
+    base_commit: str
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The record of whose a worktree is; only what has one is ever cleaned up."""
+
+    spec_id: str
+    root: str
+    path: str
+    branch: str
+    base_commit: str
+    made_at: str
+
+
+@lru_cache(maxsize=1024)
+def branch_of(spec_id: str, prefix: str = "chant/") -> str:
+    """The branch of a spec."""
+    branch = guard(prefix) + check_spec_id(spec_id)
+    try:
+        run_git("check-ref-format", f"refs/heads/{branch}", cwd=Path("/"))
+    except GitError:
+        raise Invalid(f"Not usable as a branch: {branch}", "Choose another prefix.") from None
+    return branch
+
+
+def path_of(root: Path, spec_id: str) -> Path:
+    """Where the worktree of a spec is, or would be."""
+    return worktree_home(root) / check_spec_id(spec_id)
+
+
+def resolve_base(root: Path, base_ref: str) -> str:
+    """The commit that a base ref stands for."""
+    try:
+        return git_line(root, "rev-parse", "--verify", "--quiet", f"{guard(base_ref)}^{{commit}}")
+    except GitError:
+        if not git_line(root, "for-each-ref", "--count=1", "--format=x"):
+            raise Invalid("The repository has no commits yet", "Commit something first.") from None
+        raise NotFound(
+            f"No such commit or branch: {base_ref}", "Name the base that work starts from."
+        ) from None
+
+
+def prepare(root: Path, spec_id: str, settings: WorktreeSettings) -> Worktree:
+    """The spec's worktree, whatever state its branch and directory are in."""
+    branch, path = branch_of(spec_id, settings.branch_prefix), path_of(root, spec_id)
+    home = private_directory(path.parent)
+    with locked(home / ".lock", LONG):
+        keep_out_of_git(root)
+        known = _registered(root, path)
+        if known is not None and (path / ".git").is_file():
+            return _attach(root, known, branch, settings)
+        if known is not None:  # the directory is gone, after a reboot or by somebody's hand
+            run_git("worktree", "remove", "--force", "--", str(path), cwd=root)
+        _set_aside(path)
+        base = _add(root, path, branch, settings)
+        owner = Owner(spec_id, str(root), str(path), branch, base, now_text())
+        write_atomic(_owner_file(home, spec_id), jsontext.pretty(asdict(owner)) + "\n")
+    return Worktree(path, branch, base, is_new=True)
+
+
+def owners(root: Path) -> list[Owner]:
+    """Every worktree that was made for this project and not removed since."""
+    found = []
+    for file in sorted((worktree_home(root) / ".owners").glob("*.json")):
+        try:
+            found.append(Owner(**jsontext.loads(file.read_text(encoding="utf-8"))))
+        except (OSError, jsontext.JsonError, TypeError):
+            continue
+    return found
+
+
+def dirty_files(worktree: Path) -> list[str]:
+    """What is changed or untracked, relative to the worktree."""
+    out = run_git("status", "--porcelain=v1", "-z", "--no-renames", cwd=worktree)
+    names = [os.fsdecode(entry[3:]) for entry in out.split(b"\0") if entry]
+    return [name for name in names if name != STATUS_FILE]
+
+
+def remove(
+    root: Path,
+    spec_id: str,
+    target_refs: tuple[str, ...] = ("HEAD",),
+    *,
+    settings: WorktreeSettings | None = None,
+    force: bool = False,
+) -> list[str]:
+    """Remove a spec's worktree and branch; what is not merged or not committed is refused.
+
+    The teardown commands run first. With `force` it is removed whatever they say, and what would
+    be lost is kept under refs of ours. Returns what was kept.
+    """
+    home = worktree_home(root)
+    owner = next((o for o in owners(root) if o.spec_id == spec_id), None)
+    if owner is None or Path(owner.path) != home / spec_id:
+        raise NotFound(f"No worktree of spec '{spec_id}' was made here", "Nothing was removed.")
+    with locked(home / ".lock", LONG):
+        kept = _keep_or_refuse(root, owner, target_refs, force=force)
+        if settings is not None and Path(owner.path).is_dir():
+            _tear_down(Path(owner.path), settings, force=force)
+        if _registered(root, Path(owner.path)) is not None:
+            run_git("worktree", "remove", "--force", "--", owner.path, cwd=root)
+        tip = branch_tip(root, owner.branch)
+        if tip is not None:
+            run_git("update-ref", "-d", f"refs/heads/{owner.branch}", tip, cwd=root)
+        _owner_file(home, spec_id).unlink(missing_ok=True)
+    return kept
+
+
+def _keep_or_refuse(
+    root: Path, owner: Owner, target_refs: tuple[str, ...], *, force: bool
+) -> list[str]:
+    path, kept = Path(owner.path), []
+    if (path / ".git").is_file():
+        changed = dirty_files(path)
+        if changed and not force:
+            raise Conflict(
+                f"The worktree of '{owner.spec_id}' has uncommitted changes: "
+                + ", ".join(changed[:5])
+                + (" ..." if len(changed) > 5 else ""),
+                f"Commit them in {path}, or remove it with --force (they are kept under a ref).",
+            )
+        snapshot = take_snapshot(path, _kept_name(owner, "uncommitted"), "Kept when removed")
+        kept += [snapshot] if snapshot else []
+    tip = branch_tip(root, owner.branch)
+    if tip is not None and not any(is_merged(root, owner.branch, ref) for ref in target_refs):
+        if not force:
+            raise Conflict(
+                f"Branch {owner.branch} has work that is not in {' or '.join(target_refs)}",
+                f"Merge it with `clew merge {owner.spec_id}`, or remove it with --force.",
+            )
+        ref = KEPT_REFS + _kept_name(owner, "branch")
+        run_git("update-ref", ref, tip, cwd=root)
+        kept.append(ref)
+    return kept
+
+
+def _tear_down(path: Path, settings: WorktreeSettings, *, force: bool) -> None:
+    for command in settings.teardown:
+        try:
+            code, said = run_command(command, cwd=path, seconds=settings.command_seconds)
+        except (ClewError, OSError) as error:
+            code, said = -1, str(error)
+        if code != 0 and not force:
+            last = (said.strip().splitlines() or [f"exit {code}"])[-1]
+            raise Conflict(
+                f"The teardown command failed: {shown_command(command)}: {last}",
+                "Put it right, or remove the worktree with --force.",
+            )
+
+
+def _kept_name(owner: Owner, what: str) -> str:
+    stamp = now_text().replace(":", "").replace(".", "-")
+    return f"{owner.spec_id}-{what}-{stamp}"
+
+
+def _attach(root: Path, known: Checkout, branch: str, settings: WorktreeSettings) -> Worktree:
+    """The worktree that is there already; in the middle of a rebase it has no branch."""
+    if known.branch not in (None, branch):
+        raise Conflict(
+            f"The worktree {known.path} has branch {known.branch} checked out, not {branch}",
+            f"Check out {branch} there, or remove the worktree.",
+        )
+    return Worktree(known.path, branch, _base_commit(root, branch, settings), is_new=False)
+
+
+def _add(root: Path, path: Path, branch: str, settings: WorktreeSettings) -> str:
+    is_sparse = bool(settings.sparse)
+    flags = ["--no-checkout"] if is_sparse else []
+    if branch_tip(root, branch) is None:
+        base = resolve_base(root, settings.base_ref)
+        what = ["--no-track", "-b", branch, "--", str(path), base]
+    else:
+        base = _base_commit(root, branch, settings)
+        what = ["--", str(path), branch]
+    try:
+        run_git("worktree", "add", *flags, *what, cwd=root, timeout=_CHECKOUT_SECONDS)
+    except GitError as error:
+        if "already checked out" in error.message or "already used by" in error.message:
+            raise Conflict(
+                f"Branch {branch} is checked out somewhere else",
+                "Check out another branch there, then start again.",
+            ) from error
+        raise
+    if is_sparse:
+        names = [guard(name) for name in settings.sparse]
+        run_git("sparse-checkout", "set", "--", *names, cwd=path)
+        run_git("checkout", "--quiet", branch, "--", cwd=path, timeout=_CHECKOUT_SECONDS)
+    return base
+
+
+def _base_commit(root: Path, branch: str, settings: WorktreeSettings) -> str:
+    """Where the branch's own work begins."""
+    recorded = next((o.base_commit for o in owners(root) if o.branch == branch), None)
+    if recorded and is_ancestor(root, recorded, branch, check=False):
+        return recorded
+    base = resolve_base(root, settings.base_ref)
+    return git_line(root, "merge-base", base, branch) or base
+
+
+def _set_aside(path: Path) -> None:
+    """Move away a directory that git does not know; it may be somebody's work."""
+    if path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+        path.rmdir()
+    elif path.exists() or path.is_symlink():
+        stamp = now_text().replace(":", "").replace(".", "-")
+        path.rename(path.with_name(f".aside-{path.name}-{stamp}"))
+
+
+def _registered(root: Path, path: Path) -> Checkout | None:
+    wanted = os.path.realpath(path)
+    same = (known for known in checkouts(root) if os.path.realpath(known.path) == wanted)
+    return next(same, None)
+
+
+def _owner_file(home: Path, spec_id: str) -> Path:
+    return home / ".owners" / f"{spec_id}.json"

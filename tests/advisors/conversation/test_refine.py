@@ -1,0 +1,233 @@
+"""From vision and architecture to specs, once and again."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.advisors.actions.check_project import traced
+from clew.advisors.actions.inputs import sources_of
+from clew.advisors.actions.refine import Sources, refine
+from clew.advisors.documents.document import parse
+from clew.advisors.tools import refine_agent
+from clew.kit.call import Call
+from clew.kit.errors import NotFound
+from clew.specs.change.init import initialize
+from clew.specs.check.lint import lint_all
+from clew.specs.files.criteria import parse_criteria
+from clew.specs.model import Changes
+from clew.specs.store.store import open_store
+from clew.specs.tools import config_of
+
+VISION = """# Vision & Scope: Tably
+
+### Objectives
+
+- **BO-1** No-shows go from 12% to 4% by June 2027
+
+### Success metrics
+
+| Id | Metric | Objective | Target | Measured by |
+| --- | --- | --- | --- | --- |
+| SM-1 | No-shows | BO-1 | 4% | the list of reservations |
+
+### Features by release
+
+| Id | Feature | Release | Objective | Depends on |
+| --- | --- | --- | --- | --- |
+| FE-1 | Waiters see the evening | 1 | BO-1 | FE-2 |
+| FE-2 | Guests reserve a table | 1 | BO-1 |  |
+| FE-3 | Guests pay | later |  |  |
+| FE-4 | Guests get a reminder | 1 |  |  |
+"""
+ARCHITECTURE = """# Architecture: Tably
+
+## Components
+
+| Id | Component | Responsibility | Technology | Depends on | Features |
+| --- | --- | --- | --- | --- | --- |
+| CP-1 | Web app | takes reservations | Python |  | FE-2 |
+| CP-2 | Mailer | sends mail | Python | CP-1 | FE-4 |
+
+## Technology
+
+| Id | Technology | Decision |
+| --- | --- | --- |
+| TE-1 | Python | [ADR-0001](adr/0001-use-python.md) |
+
+## Integrations
+
+| Id | System | On failure | Components |
+| --- | --- | --- | --- |
+| IN-1 | SendGrid | repeated three times | CP-2 |
+
+## Quality goals
+
+| Id | Goal | Tactic | Components |
+| --- | --- | --- | --- |
+| QG-1 | Pages answer within 200 ms | proposed: measure it | CP-1 |
+"""
+
+
+@pytest.fixture
+def store(project):
+    """The spec store of a project with documents."""
+    initialize(project)
+    return open_store(project=str(project))
+
+
+@pytest.fixture
+def sources():
+    return Sources(
+        parse(VISION, "vision"),
+        parse(ARCHITECTURE, "architecture"),
+        "docs/vision.md",
+        "docs/architecture.md",
+        {"ADR-0001": "docs/adr/0001-use-python.md"},
+    )
+
+
+def run(store, sources, **more):
+    return {one.feature: one for one in refine(store, sources, actor="test", **more)}
+
+
+def test_features_become_specs_with_links_criteria_and_dependencies(store, sources):
+    done = run(store, sources)
+    specs = {feature: store.load(one.spec_id) for feature, one in done.items()}
+
+    assert set(done) == {"FE-1", "FE-2", "FE-4"}, "what is for later is not made yet"
+    assert {one.action for one in done.values()} == {"created"}
+    assert specs["FE-1"].words("depends_on") == (specs["FE-2"].id,), "as the vision says"
+    assert specs["FE-4"].words("depends_on") == (specs["FE-2"].id,), "the mailer needs the web app"
+    assert specs["FE-2"].words("origin") == ("docs/vision.md",)
+    assert specs["FE-2"].words("informed_by") == (
+        "docs/architecture.md",
+        "docs/adr/0001-use-python.md",
+    )
+    assert specs["FE-2"].words("labels") == ("advised", "FE-2", "release-1")
+    assert specs["FE-2"].title == "Guests reserve a table"
+    criteria = [one.text for one in parse_criteria(specs["FE-2"].body).items]
+    assert criteria[0] == "Verify by a test: Guests reserve a table (FE-2)"
+    assert "Measure SM-1: No-shows (4%; the list of reservations)" in criteria
+    assert "Verify QG-1: Pages answer within 200 ms (by measure it)" in criteria
+    mail = [one.text for one in parse_criteria(specs["FE-4"].body).items]
+    assert "Verify by a test: when SendGrid fails: repeated three times (IN-1)" in mail
+    report = lint_all(store, config_of(store))
+    assert not report.failed
+
+
+def test_a_second_run_gives_the_same_specs(store, sources, project):
+    run(store, sources)
+    before = {path.name: path.read_bytes() for path in (project / ".chant/specs").iterdir()}
+
+    again = run(store, sources)
+
+    assert {one.action for one in again.values()} == {"unchanged"}
+    after = {path.name: path.read_bytes() for path in (project / ".chant/specs").iterdir()}
+    assert after == before
+
+
+def changed(sources, old, new):
+    return Sources(
+        parse(VISION.replace(old, new), "vision"), sources.architecture, sources.vision_path,
+        sources.architecture_path, sources.decisions,
+    )  # fmt: skip
+
+
+def test_a_changed_feature_changes_its_spec_and_no_other(store, sources):
+    first = run(store, sources)
+
+    second = run(store, changed(sources, "Guests get a reminder", "Guests get two reminders"))
+
+    assert {f: one.spec_id for f, one in first.items()} == {
+        f: one.spec_id for f, one in second.items()
+    }
+    assert {f for f, one in second.items() if one.action == "updated"} == {"FE-4"}
+    assert store.load(second["FE-4"].spec_id).title == "Guests get two reminders"
+
+
+def edit_body(spec):
+    return Changes(body=spec.body + "\nBy Ada.\n")
+
+
+def add_label(spec):
+    return Changes({"labels": [*spec.words("labels"), "ada"]})
+
+
+def start(spec):
+    return Changes({"status": "in_progress"})
+
+
+@pytest.mark.parametrize("edit", [edit_body, add_label, start])
+def test_what_somebody_touched_is_left_alone(store, sources, edit):
+    first = run(store, sources)
+    spec_id = first["FE-4"].spec_id
+    touched = store.change(spec_id, edit, actor="ada")
+
+    second = run(store, changed(sources, "Guests get a reminder", "Guests get two reminders"))
+
+    assert second["FE-4"].action == "kept"
+    assert second["FE-4"].note
+    assert store.load(spec_id).raw == touched.raw
+
+
+def test_archived_specs_count(store, sources):
+    first = run(store, sources)
+    store.archive(first["FE-2"].spec_id, actor="ada")
+
+    second = run(store, sources)
+
+    assert second["FE-2"].action == "kept"
+    assert second["FE-2"].spec_id == first["FE-2"].spec_id
+
+
+def test_a_feature_that_is_gone_leaves_its_spec(store, sources):
+    first = run(store, sources)
+
+    second = run(store, changed(sources, "| FE-4 | Guests get a reminder | 1 |  |  |\n", ""))
+
+    assert second["FE-4"].spec_id == first["FE-4"].spec_id
+    assert second["FE-4"].note == "no such feature now"
+
+
+def test_later_features_on_request(store, sources):
+    assert "FE-3" in run(store, sources, later=True)
+
+
+def test_waiting_in_a_circle_is_cut(store, sources):
+    both = changed(sources, "| FE-2 | Guests reserve a table | 1 | BO-1 |  |",
+                   "| FE-2 | Guests reserve a table | 1 | BO-1 | FE-1 |")  # fmt: skip
+
+    run(store, both)
+
+    assert store.graph().cycles() == []
+
+
+def test_the_whole_way_from_a_description(advisor, project, store):
+    advisor.vision(conversation="c")
+    advisor.architecture(conversation="c")
+    call = Call(settings={"project": str(project)})
+
+    first = refine_agent({}, call).data["specs"]
+    second = refine_agent({}, call).data["specs"]
+
+    assert [one["action"] for one in first] == ["created"] * len(first)
+    assert [one["id"] for one in second] == [one["id"] for one in first]
+    assert {one["action"] for one in second} == {"unchanged"}
+    rows = [row for row in traced(project) if row.feature]
+    assert all(row.components and row.specs for row in rows)
+
+
+def test_without_a_vision_or_specs_the_next_step_is_told(project):
+    initialize(project)
+    with pytest.raises(NotFound, match="no vision"):
+        sources_of(project)
+
+
+def test_documents_of_a_conversation_can_be_used(store, project, homeless):
+    homeless.vision(conversation="c")
+
+    sources = sources_of(project, "c")
+
+    done = run(store, sources)
+    assert done
+    assert store.load(next(iter(done.values())).spec_id).words("origin") == ()

@@ -1,0 +1,114 @@
+"""The further tools as servers offer them, and as commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clew.catalog.history_more import MORE_HISTORY_TOOLS, SEMANTIC_TOOLS
+from clew.catalog.service import load_handler
+from clew.cli.core.app import run
+from clew.cli.faces import build_group
+from clew.history.store.store import HistoryStore
+from clew.kit.call import Call
+
+CORE = {"repo": "demo", "path": "src/core.py"}
+ARGUMENTS = {
+    "list_repos": {},
+    "pickaxe": {"text": "alpha"},
+    "file_history": CORE,
+    "blame": CORE,
+    "line_history": {**CORE, "start": 2},
+    "owners": CORE,
+    "co_change": CORE,
+    "hotspots": {},
+    "similar": {"repo": "demo", "sha": None},
+    "links": {"repo": "demo", "sha": None},
+    "by_issue": {"issue": "#12"},
+    "contains": {"repo": "demo", "sha": None},
+}
+ITEMS = {"list_repos": "repos", "blame": "lines", "owners": "owners", "co_change": "files",
+         "hotspots": "paths", "links": "links", "contains": "refs"}  # fmt: skip
+
+
+def arguments_of(name, story):
+    return {key: value or story["frob"] for key, value in ARGUMENTS[name].items()}
+
+
+def strict(schema):
+    """The schema, with nothing allowed that it does not name."""
+    if schema.get("properties"):
+        closed = {key: strict(value) for key, value in schema["properties"].items()}
+        return {**schema, "properties": closed, "additionalProperties": False}
+    return {**schema, "items": strict(schema["items"])} if "items" in schema else schema
+
+
+QUESTIONS = [tool for tool in MORE_HISTORY_TOOLS if tool not in SEMANTIC_TOOLS]
+
+
+@pytest.mark.parametrize("tool", QUESTIONS, ids=lambda tool: tool.name)
+def test_answers_are_as_declared(tool, story, database):
+    name = tool.name.removeprefix("commitmux_")
+    answer = load_handler(tool)(arguments_of(name, story), Call(settings={"db": str(database)}))
+    found = answer.structured()
+
+    Draft202012Validator(strict(tool.output_schema)).validate(found)
+    assert found[ITEMS.get(name, "commits")], "the story has something for every question"
+    assert found["total"] >= len(found[ITEMS.get(name, "commits")])
+    assert json.loads(answer.text) == found
+    assert tool.read_only
+    assert not tool.original
+
+
+@pytest.mark.parametrize("name", [name for name in ARGUMENTS if "repo" not in ARGUMENTS[name]])
+def test_an_empty_index_has_empty_answers(name, tmp_path):
+    HistoryStore.create(tmp_path / "db").close()
+    tool = next(t for t in MORE_HISTORY_TOOLS if t.name == f"commitmux_{name}")
+    found = load_handler(tool)(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
+
+    assert (found["total"], found[ITEMS.get(name, "commits")]) == (0, [])
+
+
+def command_line(name, story):
+    given = arguments_of(name, story)
+    return [name.replace("_", "-"), *map(str, given.values())]
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_tool_is_a_command(name, story, database, capsys):
+    words = command_line(name, story)
+    group = build_group("commitmux")
+
+    assert run(group, "commitmux", [*words, "--db", str(database), "--json"]) == 0
+    envelope = json.loads(capsys.readouterr().out)
+    assert envelope["ok"]
+    assert envelope["data"]["total"] >= 1
+
+    assert run(group, "commitmux", [*words, "--db", str(database)]) == 0
+    printed = capsys.readouterr().out
+    assert printed
+    assert "Nothing found" not in printed
+    assert run(build_group("clew"), "clew", ["history", *words, "--db", str(database)]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_filters_are_options(story, database, capsys):
+    group = build_group("commitmux")
+    asked = ["pickaxe", "VERSION", "--regex", "--since", "2020-09-14", "--limit", "1"]
+    asked += ["--repo", "demo", "--path", "core", "--direction", "added"]
+    assert run(group, "commitmux", [*asked, "--db", str(database)]) == 0
+    printed = capsys.readouterr().out
+    assert "First: " in printed
+    assert "1 of " in printed
+    assert run(group, "commitmux", ["owners", "nope", "--db", str(database)]) == 1
+    assert "Repo 'nope' not found" in capsys.readouterr().err
+
+
+def test_a_diff_comes_from_a_file(story, database, capsys, tmp_path):
+    diff = tmp_path / "x.diff"
+    diff.write_text(story.git("show", story["frob"]), encoding="utf-8")
+    words = ["similar", "--diff", str(diff), "--db", str(database), "--json"]
+    assert run(build_group("commitmux"), "commitmux", words) == 0
+    assert json.loads(capsys.readouterr().out)["data"]["commits"]

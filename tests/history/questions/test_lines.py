@@ -1,0 +1,189 @@
+"""Pickaxe, blame and line history against git's own answers."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from clew.history.git.diff_lines import file_diffs
+from clew.history.questions import pickaxe as pickaxe_module
+from clew.history.questions.blame import blame, line_history
+from clew.history.questions.pickaxe import find_changes, index_words
+from clew.kit.errors import Invalid, NotFound
+from tests.history.questions.conftest import shas
+
+LITERALS = [
+    "alpha", "lph", "parse_config", "_config(path)", "frobnicate", "helper():", "needle",
+    "xneedle = alpha", "VERSION = ", "VERSION = 3", "number 7", "(", "nowhere at all", "quick brown",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LITERALS)
+def test_a_literal_finds_what_git_log_s_finds(store, story, text):
+    found = find_changes(store, text, limit=100)
+
+    assert sorted(shas(found)) == sorted(story.lines("log", "--format=%H", f"-S{text}"))
+    assert found["total"] == len(found["commits"])
+    assert found["complete"]
+
+
+@pytest.mark.parametrize("text", ["alpha", "fro.*te", "^def ", "VERSION = [34]$", "nowhere"])
+def test_a_pattern_finds_what_git_log_g_finds(store, story, text):
+    found = find_changes(store, text, regex=True, limit=100)
+
+    assert sorted(shas(found)) == sorted(story.lines("log", "--format=%H", f"-G{text}"))
+
+
+def test_first_last_and_direction(store, story):
+    found = find_changes(store, "frobnicate(value)")
+    added = find_changes(store, "frobnicate(value)", direction="added")
+    removed = find_changes(store, "frobnicate(value)", direction="removed")
+
+    assert (found["first"]["sha"], found["last"]["sha"]) == (story["frob"], story["needle"])
+    assert set(shas(added)) == {story["frob"], story["picked"]}
+    assert shas(removed) == [story["needle"], story["revert"]]
+    assert removed["commits"][1]["lines"] == [
+        {"path": "src/core.py", "line": 8, "sign": "-", "text": "def frobnicate(value):"}
+    ]
+
+
+def test_filters_and_bounds(store, story):
+    by_path = find_changes(store, "frobnicate", paths=["util"])
+    assert {line["path"] for hit in by_path["commits"] for line in hit["lines"]} == {"src/util.py"}
+    assert find_changes(store, "frobnicate", paths=["docs"])["commits"] == []
+    newest = int(story.git("show", "--no-patch", "--format=%at", story["needle"]))
+    assert shas(find_changes(store, "VERSION", regex=True, since=newest)) == [story["needle"]]
+    one = find_changes(store, "VERSION", regex=True, limit=1)
+    assert (one["total"], len(one["commits"]), one["limit"]) == (5, 1, 1)
+    assert find_changes(store, "alpha", limit=-3)["commits"] == []
+
+
+def test_what_cannot_be_looked_for(store):
+    for text in ("", "a\nb"):
+        with pytest.raises(Invalid):
+            find_changes(store, text)
+    with pytest.raises(Invalid, match="regular expression"):
+        find_changes(store, "(", regex=True)
+    with pytest.raises(NotFound):
+        find_changes(store, "a", repos=["nope"])
+    assert find_changes(store, 'x" OR added:"y')["commits"] == []
+    assert find_changes(store, "\ud800 a")["commits"] == []
+
+
+def test_a_pattern_that_never_ends_is_ended(store, monkeypatch):
+    monkeypatch.setattr(pickaxe_module, "_PATTERN_SECONDS", 1.5)
+    started = time.monotonic()
+
+    with pytest.raises(Invalid, match="took more than"):
+        find_changes(store, "(a+)+$", regex=True)
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("needle", None),
+        ("foo_bar", '"bar" *'),
+        ("foo_bar(", '"bar"'),
+        ("(foo bar", '"foo bar" *'),
+        ("ä b", None),
+        ("()", None),
+    ],
+)
+def test_the_index_is_asked_only_for_what_must_be_there(text, words):
+    assert index_words(text) == words
+
+
+def test_a_patch_is_read_with_its_numbers():
+    patch = (
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@ def f\n a\n--- b\n+++ c\n"
+        "\\ No newline at end of file\ndiff --git a/o b/n\nrename from o\nrename to n\n"
+    )
+    first, second = file_diffs(patch)
+
+    assert (first.path, first.removed, first.added) == ("x", [(4, "-- b")], [(4, "++ c")])
+    assert (second.path, second.added) == ("n", [])
+
+
+def test_blame_is_gits_blame(store, story):
+    printed = story.git("blame", "-w", "-M", "-C", "-l", "--root", "HEAD", "--", "src/core.py")
+    wanted = [line.split()[0].lstrip("^") for line in printed.splitlines()]
+    found = blame(store, "demo", "src/core.py")
+
+    by_line = {
+        number: entry["sha"]
+        for entry in found["lines"]
+        for number in range(entry["start"], entry["end"] + 1)
+    }
+    assert [by_line[number + 1] for number in range(len(wanted))] == wanted
+    assert all(entry["indexed"] for entry in found["lines"])
+
+
+def test_blame_of_one_line_tells_what_was_before(store, story):
+    found = blame(store, "demo", "src/core.py", start=2)
+
+    (entry,) = found["lines"]
+    assert (entry["start"], entry["end"], entry["sha"]) == (2, 2, story["needle"])
+    assert (entry["author"], entry["email"]) == ("Alice", "alice@example.com")
+    assert entry["previous"] == story["merge"]
+    assert found["rev"] == story["fixup"]
+    older = blame(store, "demo", "src/app.py", start=2, end=2, rev=story["util"])
+    assert older["lines"][0]["author"] == "Bob"
+
+
+def test_line_history_is_gits_log_of_lines(store, story):
+    found = line_history(store, "demo", "src/core.py", 2, limit=3)
+    wanted = story.lines("log", "--no-patch", "--format=%H", "-L2,2:src/core.py")
+
+    assert shas(found) == wanted[:3]
+    assert found["total"] == len(wanted) > 3
+
+
+HOSTILE_PATHS = [
+    "/etc/passwd", "../demo/src/core.py", "src/../src/core.py", "--output=x", "-x", "", ".", "src",
+    "src/core.py\n", ":(glob)**", "src/\x00", "nope.py", "./src/core.py", "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS)
+def test_only_tracked_paths_are_read(store, path):
+    with pytest.raises((Invalid, NotFound)):
+        blame(store, "demo", path)
+    with pytest.raises((Invalid, NotFound)):
+        line_history(store, "demo", path, 1)
+
+
+@pytest.mark.parametrize("rev", ["--all", "-n1", "nope", "HEAD\n", "HEAD:src", "", "a b", "\ud800"])
+def test_only_commits_are_revisions(store, rev):
+    with pytest.raises((Invalid, NotFound)):
+        blame(store, "demo", "src/core.py", rev=rev)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (5, 4), (-1, None), (10**6, None)])
+def test_ranges_have_to_be_there(store, start, end):
+    with pytest.raises(Invalid):
+        blame(store, "demo", "src/core.py", start=start, end=end)
+    with pytest.raises(Invalid):
+        line_history(store, "demo", "src/core.py", start, end=end)
+
+
+def test_no_program_of_the_repository_is_run(store, story, tmp_path):
+    trace = tmp_path / "ran"
+    config = story.root / ".git" / "config"
+    before = config.read_text(encoding="utf-8")
+    attributes = story.root / ".git" / "info" / "attributes"
+    script = f"touch {trace};cat"
+    try:
+        for key in ("diff.evil.textconv", "diff.evil.command", "core.pager"):
+            story.git("config", key, script)
+        attributes.parent.mkdir(exist_ok=True)
+        attributes.write_text("*.py diff=evil\n", encoding="utf-8")
+        blame(store, "demo", "src/core.py")
+        line_history(store, "demo", "src/core.py", 2)
+    finally:
+        config.write_text(before, encoding="utf-8")
+        attributes.unlink()
+    assert not trace.exists()
+    assert re.search("evil", before) is None

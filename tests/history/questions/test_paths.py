@@ -1,0 +1,138 @@
+"""A path's commits and people, what changes together, and what changes most."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.history.questions.cochange import co_change
+from clew.history.questions.file_history import file_history
+from clew.history.questions.hotspots import hotspots
+from clew.history.questions.owners import owners
+from clew.kit.errors import Invalid, NotFound
+from tests.history.questions.conftest import DAY, START, shas
+
+
+@pytest.mark.parametrize("path", ["src/core.py", "src/util.py", "docs/guide.md", "src/app.py"])
+def test_file_history_is_gits_log_with_follow(store, story, path):
+    found = file_history(store, "demo", path)
+
+    assert shas(found) == story.lines("log", "--follow", "--format=%H", "--", path)
+
+
+def test_file_history_tells_status_counts_and_old_path(store, story):
+    by_name = {
+        story.name_of(commit["sha"]): commit
+        for commit in file_history(store, "demo", "src/core.py")["commits"]
+    }
+
+    renamed = by_name["rename"]
+    assert (renamed["status"], renamed["path"], renamed["old_path"]) == (
+        "R", "src/core.py", "src/app.py",
+    )  # fmt: skip
+    assert (renamed["added"], renamed["removed"]) == (1, 1)
+    assert (by_name["start"]["status"], by_name["start"]["path"]) == ("A", "src/app.py")
+    assert by_name["start"]["added"] == 7
+    assert "merge" not in by_name
+
+
+def test_file_history_is_bounded(store):
+    two = file_history(store, "demo", "src/core.py", limit=2)
+
+    assert len(two["commits"]) == 2 < two["total"]
+    assert file_history(store, "demo", "never/was.py")["commits"] == []
+    assert file_history(store, "demo", "src/core.py", since=START + 10**9)["total"] == 0
+
+
+def test_names_that_are_swapped_end(story, tmp_path):
+    from clew.history.store.store import HistoryStore
+    from clew.history.sync.ingest import sync_repo
+    from clew.history.sync.repositories import register
+    from tests.history.questions.conftest import Story
+
+    swapped = Story(tmp_path / "swapped")
+    swapped.write("a", *(f"one {n}" for n in range(20)))
+    swapped.commit("a", "a")
+    swapped.git("mv", "a", "b")
+    swapped.commit("b", "b")
+    swapped.git("mv", "b", "a")
+    swapped.commit("back", "back")
+    store = HistoryStore.create(tmp_path / "db")
+    sync_repo(store, register(store, swapped.root))
+
+    found = file_history(store, "swapped", "a")
+    assert [swapped.name_of(sha) for sha in shas(found)] == ["back", "b", "a"]
+
+
+def test_owners_are_ranked_by_recent_changes(store, story):
+    found = owners(store, "demo", "src/util.py")
+
+    by_email = {owner["email"]: owner for owner in found["owners"]}
+    assert by_email["bob@example.com"]["commits"] == 3
+    assert by_email["bob@example.com"]["lines"] == 5
+    assert sum(owner["share"] for owner in found["owners"]) == pytest.approx(1, abs=0.001)
+    shares = [owner["share"] for owner in found["owners"]]
+    assert shares == sorted(shares, reverse=True)
+    assert found["bus_factor"] == 1
+    touched = story.git("log", "-1", "--format=%at", "--author=bob", "--", "src/util.py")
+    assert by_email["bob@example.com"]["last_touch"] == int(touched)
+
+
+def test_owners_of_directories_and_of_everything(store, story):
+    inside = owners(store, "demo", "src/")
+    everything = owners(store, "demo")
+
+    assert inside["commits"] == len(story.lines("log", "--no-merges", "--format=%H", "--", "src"))
+    assert everything["commits"] == len(story.lines("log", "--no-merges", "--format=%H"))
+    assert owners(store, "demo", "sr")["owners"] == []
+    assert owners(store, "demo", "nope")["bus_factor"] == 0
+    assert len(owners(store, "demo", limit=1)["owners"]) == 1 < everything["total"]
+
+
+def test_files_that_change_together(store):
+    found = co_change(store, "demo", "src/core.py")
+
+    assert found["files"] == [
+        {"path": "src/util.py", "support": 5, "confidence": round(5 / found["commits"], 4)}
+    ]
+    assert found["left_out"] == 1
+    alone = co_change(store, "demo", "src/core.py", min_support=1)
+    assert "docs/guide.md" in [file["path"] for file in alone["files"]]
+    assert not any(file["path"].startswith("many/") for file in alone["files"])
+    assert co_change(store, "demo", "never/was.py")["files"] == []
+
+
+def test_hotspots_count_as_git_counts(store, story):
+    found = hotspots(store, limit=2)
+
+    top = found["paths"][0]
+    assert top["path"] == "src/core.py"
+    log = ("log", "--no-merges", "--format=%H", "--", "src/core.py")
+    assert top["commits"] == len(story.lines(*log))
+    numbers = [
+        line.split()[:2]
+        for line in story.git("log", "--no-merges", "--format=", "--numstat", "-M").splitlines()
+        if line.endswith(("core.py", "core.py}"))
+    ]
+    assert top["added"] == sum(int(added) for added, _ in numbers)
+    assert top["removed"] == sum(int(removed) for _, removed in numbers)
+    assert top["authors"] == 2
+    assert found["total"] > 60
+
+
+def test_hotspots_of_a_time_and_a_path(store):
+    early = hotspots(store, since=START, until=START + DAY, repos=["demo"])
+    assert {path["path"] for path in early["paths"]} == {"src/app.py", "docs/guide.md"}
+    assert [p["path"] for p in hotspots(store, paths=["docs/*"])["paths"]] == [
+        "docs/guide.md", "docs/side.md",
+    ]  # fmt: skip
+    assert hotspots(store, paths=["nope"])["paths"] == []
+    assert hotspots(store, limit=0)["paths"] == []
+
+
+@pytest.mark.parametrize("ask", [file_history, co_change, owners])
+def test_names_are_checked(store, ask):
+    with pytest.raises(NotFound, match="Repo 'nope' not found"):
+        ask(store, "nope", "src/core.py")
+    for path in ("../x", "/x", "-x", "a\x00", "\ud800"):
+        with pytest.raises(Invalid):
+            ask(store, "demo", path)

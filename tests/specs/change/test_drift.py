@@ -1,0 +1,124 @@
+"""Drift is a change of content, not of times."""
+
+import os
+
+import pytest
+
+from clew.specs.check.drift import FIELD, blob_hash, drift_of, find_drift, hashes_of
+from clew.specs.model import Changes
+from tests.specs.making import Project
+from tests.support.repos import Repository
+
+A, B = "2026-01-22-001-aaa", "2026-01-22-002-bbb"
+
+
+@pytest.fixture
+def repo(tmp_path):
+    repo = Repository(tmp_path)
+    repo.commit(
+        files={"src/a.py": "a\n", "src/b.py": "b\n", "doc.md": "d\n", "src/deep/c.py": "c\n"}
+    )
+    return repo
+
+
+@pytest.fixture
+def project(repo):
+    return Project(repo.path)
+
+
+FIELDS = "type: documentation\nstatus: completed\ntracks: ['src/*.py']\ntarget_files: [doc.md]"
+
+
+def changes(project, spec_id=A):
+    return {
+        f.path: (f.change, f.field)
+        for f in drift_of(project.root, project.store.load(spec_id)).files
+    }
+
+
+def record_hashes(project):
+    """Keep the present hashes, as completing a spec does."""
+
+    def edit(spec):
+        return Changes({FIELD: hashes_of(project.root, spec)})
+
+    return project.store.change(A, edit, actor="test")
+
+
+def test_the_hash_is_gits(repo):
+    assert blob_hash(repo.path / "doc.md") == repo.text("hash-object", "doc.md")
+    assert blob_hash(repo.path / "src") is None
+
+
+def test_recorded_hashes(project, repo):
+    project.spec(A, FIELDS)
+    spec = record_hashes(project)
+    assert list(spec.fields["file_hashes"]) == ["doc.md", "src/a.py", "src/b.py"]
+    os.utime(repo.path / "src" / "a.py", (1, 1))
+    assert changes(project) == {}
+    repo.write("src/a.py", "changed\n")
+    repo.write("src/new.py", "new\n")
+    (repo.path / "src" / "b.py").unlink()
+    repo.write("doc.md", "other\n")
+    assert changes(project) == {
+        "src/a.py": ("modified", "tracks"),
+        "src/b.py": ("deleted", "tracks"),
+        "src/new.py": ("added", "tracks"),
+        "doc.md": ("modified", "target_files"),
+    }
+    repo.write("src/a.py", "a\n")
+    assert "src/a.py" not in changes(project)
+
+
+def test_without_a_record_the_last_commit_counts(project, repo):
+    repo.write("src/a.py", "second\n")
+    commit = repo.commit("chant(x): work")
+    project.spec(A, f"{FIELDS}\ncommits: ['{commit[:10]}']")
+    assert changes(project) == {}
+    repo.commit(files={"src/a.py": "third\n"})
+    assert changes(project) == {"src/a.py": ("modified", "tracks")}
+    (found,) = find_drift(project.store)
+    assert found["baseline"] == f"commit {commit[:10]}"
+    assert found["changed"] == ["src/a.py (modified)"]
+
+
+def test_without_a_commit_the_time_of_completion_counts(project, repo):
+    project.spec(A, f"{FIELDS}\ncompleted_at: 2023-11-14T22:30:00Z")
+    assert drift_of(project.root, project.store.load(A)).baseline.startswith("commit ")
+    assert changes(project) == {}
+    project.spec(A, f"{FIELDS}\ncompleted_at: 2001-01-01T00:00:00Z")
+    assert drift_of(project.root, project.store.load(A)).baseline is None
+
+
+def test_a_clone_has_no_drift(project, repo, tmp_path_factory):
+    project.spec(A, FIELDS)
+    record_hashes(project)
+    repo.commit("all")
+    there = tmp_path_factory.mktemp("clone") / "c"
+    repo.git("clone", "-q", str(repo.path), str(there))
+    assert changes(Project(there)) == {}
+
+
+def test_nothing_outside_of_the_project_is_read(project, repo):
+    (repo.path / "link").symlink_to("/etc/hostname")
+    project.spec(A, "status: completed\ntracks: [/etc/hostname, ../x, link, '**/**/**/*', doc.md]")
+    assert list(hashes_of(project.root, project.store.load(A))) == ["doc.md"]
+
+
+def test_only_completed_specs_with_files_are_looked_at(project):
+    project.spec(A, "status: pending\ntracks: [doc.md]")
+    project.spec(B, "status: completed")
+    assert find_drift(project.store) == []
+
+
+def test_deep_globs(project):
+    project.spec(A, "status: completed\ntracks: ['src/**/*.py']")
+    assert list(hashes_of(project.root, project.store.load(A))) == [
+        "src/a.py",
+        "src/b.py",
+        "src/deep/c.py",
+    ]
+    record_hashes(project)
+    assert changes(project) == {}
+    (project.root / "src" / "deep" / "c.py").unlink()
+    assert changes(project) == {"src/deep/c.py": ("deleted", "tracks")}

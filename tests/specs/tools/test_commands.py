@@ -1,0 +1,195 @@
+"""The spec commands as a person or a script runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.specs.tools.project import OTHER, SPEC, boxes, git, make_project, write_spec
+from tests.support.client import BIN
+
+
+@pytest.fixture
+def project(tmp_path):
+    return make_project(tmp_path)
+
+
+def run(project, *words, code=0, program="chant", env=None, text=None):
+    """Run a command and give what it printed."""
+    import os
+
+    done = subprocess.run(
+        [str(BIN / program), *words],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        input=text,
+        timeout=60,
+        check=False,
+        env={**os.environ, **(env or {})},
+    )
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done.stdout if code == 0 or done.stdout else done.stderr
+
+
+def data(project, *words, code=0, program="chant"):
+    """The data of a command's JSON envelope."""
+    return json.loads(run(project, *words, "--json", code=code, program=program))["data"]
+
+
+def test_init_makes_a_store_and_merges_the_host_file(tmp_path):
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / ".mcp.json").write_text(
+        '{\n  // mine\n  "mcpServers": {"other": {"command": "x"}}\n}\n', encoding="utf-8"
+    )
+    told = run(tmp_path, "init", "--agent", "claude", "--name", "Shop")
+    assert told.startswith("Initialized chant in ")
+    text = (tmp_path / ".mcp.json").read_text(encoding="utf-8")
+    assert "// mine" in text
+    assert '"other"' in text
+    assert '"args": ["mcp"]' in text
+    assert "name: Shop" in (tmp_path / ".chant" / "config.md").read_text(encoding="utf-8")
+    assert "merge=chant-spec" in (tmp_path / ".gitattributes").read_text(encoding="utf-8")
+    assert git(tmp_path, "config", "merge.chant-spec.driver").strip() == (
+        "chant merge-driver %O %A %B"
+    )
+    again = run(tmp_path, "init")
+    assert again.startswith("Chant is already initialized")
+    assert data(tmp_path, "list")["total"] == 0
+
+
+def test_init_stays_inside_the_project(tmp_path, private_home):
+    git(tmp_path, "init", "--quiet")
+    before = sorted(path.name for path in private_home.iterdir())
+    run(tmp_path, "init", "--silent")
+    assert sorted(path.name for path in private_home.iterdir()) == before
+    assert git(tmp_path, "status", "--porcelain") == ""
+
+
+def test_add_list_show_ready(project):
+    first = data(project, "add", "Add", "a", "login", "--label", "auth", "--file", "a.py")["id"]
+    second = data(project, "add", "Write docs", "--depends-on", first)["id"]
+    assert [spec["id"] for spec in data(project, "ready")["specs"]] == [first]
+    listed = run(project, "list")
+    assert f"{first} (unfinished)" in listed
+    assert data(project, "list", "label:auth")["total"] == 1
+    assert data(project, "list", "--label", "auth", "--count") == {"total": 1}
+    shown = run(project, "show", second)
+    assert "waits for" in shown
+    assert "# Write docs" in shown
+    assert data(project, "show", first)["target_files"] == ["a.py"]
+
+
+def test_both_programs_have_the_same_commands(project):
+    write_spec(project, SPEC, "One")
+    assert data(project, "spec", "list", program="clew") == data(project, "list")
+
+
+def test_checking_finalizing_archiving(project):
+    write_spec(project, SPEC, "Work", status="in_progress", body=boxes(0))
+    assert "unchecked" in run(project, "finalize", SPEC, code=1)
+    assert run(project, "verify", SPEC, "--exit-code", code=1)
+    told = run(project, "check", SPEC, "1", "--evidence", "seen by eye")
+    assert told.strip() == "1. [x] Criterion 1 (0 left)"
+    assert "--allow-no-commits" in run(project, "finalize", SPEC, code=1)
+    told = run(project, "finalize", SPEC, "--allow-no-commits")
+    assert told.startswith(f"Finalized spec: {SPEC}")
+    assert data(project, "archive", "--older-than", "0", "--dry-run") == {"would_archive": [SPEC]}
+    run(project, "archive", SPEC)
+    assert data(project, "show", SPEC)["archived"] is True
+    assert data(project, "list")["total"] == 0
+
+
+def test_approval_is_waited_for(project):
+    name = data(project, "add", "Delete the database", "--needs-approval")["id"]
+    assert data(project, "ready")["total"] == 0
+    assert data(project, "list")["specs"][0]["blocked_by"] == [{"id": name, "reason": "approval"}]
+    run(project, "reject", name, "--by", "Ada", "--reason", "No backup")
+    assert "No backup" in run(project, "show", name)
+    assert data(project, "ready")["total"] == 0
+    run(project, "approve", name, "--by", "Ada")
+    assert data(project, "ready")["total"] == 1
+
+
+def test_cancelling_asks_when_others_wait(project):
+    write_spec(project, SPEC, "First")
+    write_spec(project, OTHER, "Second", depends_on=[SPEC])
+    assert OTHER in run(project, "cancel", SPEC, code=1)
+    run(project, "cancel", SPEC, "--yes")
+    assert [spec["id"] for spec in data(project, "ready")["specs"]] == [OTHER]
+
+
+def test_templates_fill_in(project):
+    templates = project / ".chant" / "templates"
+    templates.mkdir()
+    (templates / "bug.md").write_text(
+        "---\nname: bug\ndescription: A bug\nvariables:\n  - name: where\n    required: true\n"
+        "labels: [bug]\n---\n\n# Fix {{description}} in {{where}}\n",
+        encoding="utf-8",
+    )
+    assert "where" in run(project, "add", "--template", "bug", "the crash", code=1)
+    name = data(project, "add", "--template", "bug", "the crash", "--var", "where=a: b")["id"]
+    shown = data(project, "show", name)
+    assert (shown["title"], shown["labels"]) == ("Fix the crash in a: b", ["bug"])
+    assert "A bug" in run(project, "template")
+
+
+def test_editing_goes_through_the_editor(project):
+    write_spec(project, SPEC, "Before")
+    editor = {"EDITOR": "sed -i s/Before/After/", "VISUAL": ""}
+    assert run(project, "edit", SPEC, env=editor).startswith("Changed")
+    assert data(project, "show", SPEC)["title"] == "After"
+    assert "EDITOR" in run(project, "edit", SPEC, env={"EDITOR": "/no/such", "VISUAL": ""}, code=1)
+
+
+def test_lint_fails_on_errors_only(project):
+    write_spec(project, SPEC, "Fine", body=boxes(0))
+    assert "0 with errors" in run(project, "lint")
+    write_spec(project, OTHER, "Waits", depends_on=["nothing"])
+    assert "Unknown dependency 'nothing'" in run(project, "lint", code=1)
+
+
+def test_drawing_and_exporting(project):
+    write_spec(project, SPEC, "First")
+    write_spec(project, OTHER, "Second", depends_on=[SPEC])
+    assert "Level 1" in run(project, "dag")
+    assert "-->" in run(project, "dag", "--format", "mermaid")
+    exported = project / "out.csv"
+    run(project, "export", "--format", "csv", "-o", str(exported))
+    assert len(exported.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_activity_config_log_diagnose(project):
+    name = data(project, "add", "Something")["id"]
+    entries = data(project, "activity")["entries"]
+    assert entries[0]["id"] == name
+    assert entries[0]["action"] == "CREATED"
+    assert any(row["key"] == "project.name" for row in data(project, "config")["settings"])
+    (project / ".chant" / "config.md").write_text("---\nproject:\n  nam: x\n---\n", "utf-8")
+    assert "did you mean" in run(project, "config", "--validate", code=1)
+    assert "No log file found" in run(project, "log", name, code=1)
+    assert "healthy" in run(project, "diagnose", name)
+
+
+def test_git_merges_specs_field_by_field(project):
+    run(project, "init")
+    path = write_spec(project, SPEC, "Both", labels=["a"])
+    git(project, "add", "-A")
+    git(project, "commit", "--quiet", "-m", "Add a spec")
+    git(project, "checkout", "--quiet", "-b", "side")
+    run(project, "update", SPEC, "--label", "a", "--label", "side")
+    git(project, "commit", "--quiet", "-am", "Label it")
+    git(project, "checkout", "--quiet", "main")
+    run(project, "update", SPEC, "--label", "a", "--label", "main")
+    git(project, "commit", "--quiet", "-am", "Label it otherwise")
+    driver = f"{BIN / 'chant'} merge-driver %O %A %B"
+    git(project, "config", "merge.chant-spec.driver", driver)
+    git(project, "merge", "--quiet", "-m", "Merge", "side")
+    assert set(data(project, "show", SPEC)["labels"]) == {"a", "main", "side"}
+    assert "<<<<<<<" not in path.read_text(encoding="utf-8")
+
+
+def test_outside_of_a_project_the_next_step_is_said(tmp_path):
+    assert "Run `chant init` first." in run(tmp_path, "list", code=1)

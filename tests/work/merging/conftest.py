@@ -1,0 +1,13 @@
+"""The project of these tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.work.merging.making import Shop
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A project with `main` checked out."""
+    return Shop(tmp_path / "shop")

@@ -1,0 +1,220 @@
+"""The watch: one a project, ended by SIGTERM, and all it does is what anybody could do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clew.catalog.registry import TOOLS
+from clew.catalog.service import load_handler
+from clew.kit.call import Call
+from clew.kit.errors import Conflict, NotFound
+from clew.work.processes.identity import identity_of, is_alive
+from clew.work.scheduling.watch_control import is_watched, start_watch, stop_watch, watch_status
+from clew.work.scheduling.watch_loop import Watch, WatchOptions
+from clew.work.worktrees.worktrees import path_of
+from tests.specs.tools.project import Chant
+from tests.support.client import BIN
+from tests.work.conftest import eventually
+from tests.work.merging.making import status_of
+
+
+def log_of(shop):
+    return (shop.root / ".chant" / "logs" / "watch.log").read_text(encoding="utf-8")
+
+
+def test_the_tools_say_what_is_documented(shop):
+    with Chant(shop.root) as chant:
+        assert chant.error("chant_watch_stop") == "Watch is not running"
+        assert chant.json("chant_watch_status") == {
+            "watch_running": False,
+            "worktrees": [],
+            "worktree_count": 0,
+        }
+        text = chant.text("chant_watch_start")
+        pid = int((shop.root / ".chant" / "watch.pid").read_text())
+        assert text == f"Started watch process (PID: {pid})"
+        assert chant.error("chant_watch_start") == "Watch is already running"
+        assert chant.json("chant_watch_status")["watch_running"] is True
+        process = identity_of(pid)
+        assert chant.text("chant_watch_stop") == f"Sent stop signal to watch process (PID: {pid})"
+        eventually(lambda: not is_alive(process))
+        eventually(lambda: not (shop.root / ".chant" / "watch.pid").exists())
+        assert chant.error("chant_watch_stop") == "Watch is not running"
+    assert "watch ended" in log_of(shop)
+
+
+@pytest.mark.parametrize(
+    "name", ["chant_watch_status", "chant_watch_start", "chant_watch_stop", "chant_split"]
+)
+def test_answers_keep_their_schemas(shop, name):
+    shop.spec("001", False, False, status="pending")
+    shop.finished("002", {"two.txt": "2\n"}, status="in_progress")
+    if name == "chant_watch_stop":
+        start_watch(shop.places)
+    tool = next(tool for tool in TOOLS if tool.name == name)
+    given = {"id": "001"} if name == "chant_split" else {}
+    answer = load_handler(tool)(given, Call(settings={"project": str(shop.root)}))
+    Draft202012Validator(tool.output_schema).validate(answer.structured())
+
+
+def test_without_a_store_the_tools_say_so(tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    with Chant(tmp_path) as chant:
+        for name in ("chant_watch_status", "chant_watch_start", "chant_watch_stop"):
+            assert chant.error(name) == "Chant not initialized. Run `chant init` first."
+
+
+def test_worktrees_are_told_with_their_state(shop):
+    work = shop.finished("001", {"new.txt": "new\n"})
+    (view,) = watch_status(shop.places)["worktrees"]
+    assert view == {
+        "spec_id": "001",
+        "path": str(work.path),
+        "status": "unknown",
+        "updated_at": None,
+        "error": "No status file found",
+        "commits": [work.text("rev-parse", "--short", "HEAD")],
+    }
+    told = '{"spec_id": "001", "status": "done", "updated_at": "2026-02-02T10:30:00Z"}'
+    (work.path / ".chant-status.json").write_text(told)
+    (view,) = watch_status(shop.places)["worktrees"]
+    assert (view["status"], view["updated_at"], view["error"]) == (
+        "done", "2026-02-02T10:30:00Z", None,
+    )  # fmt: skip
+
+
+def test_the_watch_merges_and_cleans_up(shop):
+    shop.finished("001", {"one.txt": "1\n"})
+    shop.finished("002", {"two.txt": "2\n"}, status="in_progress")
+    start_watch(shop.places)
+    eventually((shop.root / "one.txt").exists)
+    eventually(lambda: not path_of(shop.root, "001").exists())
+    stop_watch(shop.places, 20)
+    assert not is_watched(shop.places)
+    assert not (shop.root / "two.txt").exists()
+    assert path_of(shop.root, "002").exists()
+    assert "001: merge into main: merged" in log_of(shop)
+
+
+def test_two_watches_one_runs(shop):
+    start_watch(shop.places)
+    with pytest.raises(Conflict, match="Watch is already running"):
+        start_watch(shop.places)
+    done = subprocess.run(
+        [str(BIN / "chant"), "watch"], cwd=shop.root, capture_output=True, timeout=30, check=False
+    )
+    assert (done.returncode, b"Watch is already running" in done.stderr) == (1, True)
+    stop_watch(shop.places, 20)
+
+
+def test_of_many_starters_one_wins(shop):
+    children = [
+        subprocess.Popen(
+            [str(BIN / "chant"), "watch", "--background"],
+            cwd=shop.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(4)
+    ]
+    for child in children:
+        child.communicate(timeout=60)
+    assert sorted(child.returncode for child in children) == [0, 1, 1, 1]
+    stop_watch(shop.places, 20)
+
+
+def test_a_killed_watch_leaves_nothing_that_is_in_the_way(shop):
+    pid = start_watch(shop.places)
+    process = identity_of(pid)
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_alive(process))
+    assert (shop.root / ".chant" / "watch.pid").exists()
+    assert not is_watched(shop.places)
+    with pytest.raises(NotFound, match="Watch is not running"):
+        stop_watch(shop.places)
+    assert start_watch(shop.places) != pid
+    stop_watch(shop.places, 20)
+
+
+def test_a_pid_file_of_somebody_else_does_no_harm(shop):
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        (shop.root / ".chant" / "watch.pid").write_text(f"{sleeper.pid}\n")
+        with pytest.raises(NotFound):
+            stop_watch(shop.places)
+        assert sleeper.poll() is None
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_sigterm_in_the_middle_of_a_check_keeps_the_entry(shop):
+    shop.configure("watch:", "  poll_interval_ms: 100", "merge:", "  checks: [sleep 600]")
+    shop.finished("001", {"one.txt": "1\n"})
+    main = shop.main()
+    process = identity_of(start_watch(shop.places))
+    eventually(lambda: (entry := shop.entry("001")) and entry.candidate)
+    stop_watch(shop.places, 20)
+    assert not is_alive(process)
+    assert not (shop.root / ".chant" / "watch.pid").exists()
+    assert (shop.entry("001").status, shop.main()) == ("queued", main)
+    shop.configure("merge:", "  checks: [test -f one.txt]")
+    assert [result.status for result in shop.merger().work_off()] == ["merged"]
+
+
+def test_an_idle_watch_ends_by_itself(shop):
+    shop.configure("watch:", "  poll_interval_ms: 100", "  idle_timeout_minutes: 0.005")
+    start_watch(shop.places)
+    eventually(lambda: not is_watched(shop.places))
+    assert "nothing to do" in log_of(shop)
+
+
+def test_a_conflict_is_told_once_and_tried_again_when_something_changed(shop):
+    shop.finished("001", {"a.txt": "1\n"})
+    shop.finished("002", {"a.txt": "2\n"})
+    said = []
+    watch = Watch(shop.places, say=said.append)
+    while watch.look():
+        pass
+    assert status_of(shop, "002") == "needs_attention"
+    count = len(said)
+    assert watch.look() == 0
+    assert len(said) == count
+    shop.repo.commit("back", {"a.txt": "a\n"})  # now it fits
+    assert watch.look() > 0
+    assert shop.shown("a.txt") == "2\n"
+    assert status_of(shop, "002") == "completed"
+
+
+def test_a_dry_look_changes_nothing(shop):
+    shop.finished("001", {"one.txt": "1\n"})
+    before, main, said = shop.picture(), shop.main(), []
+    Watch(shop.places, WatchOptions(dry_run=True), say=said.append).look()
+    assert said == ["001: would be merged"]
+    assert (shop.picture(), shop.main()) == (before, main)
+
+
+def test_ready_specs_are_started_only_if_asked(shop):
+    shop.configure(
+        "defaults:", "  provider: command", "  command: [touch, started.txt]",
+        "watch:", "  poll_interval_ms: 100",
+    )  # fmt: skip
+    shop.spec("001", False, status="pending")
+    said = []
+    Watch(shop.places, say=said.append).look()
+    assert status_of(shop, "001") == "pending"
+    Watch(shop.places, WatchOptions(start=1), say=said.append).look()
+    assert "001: started" in said
+    watch = Watch(shop.places, say=said.append)
+
+    def is_over():
+        watch.look()
+        return watch.is_idle()
+
+    eventually(is_over, 60)
+    assert status_of(shop, "001") == "needs_attention"  # it left a file that it did not commit
