@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import defaultdict
 from contextlib import suppress
 
@@ -13,6 +12,7 @@ import pytest
 from tests.chaos.matrix import lines
 from tests.support.faults import mounts_below, processes_in
 from tests.support.proof import counted, leave_to_full, recorded
+from tests.support.waiting import wait_until
 
 
 class Faults:
@@ -38,15 +38,12 @@ def faults(record_property):
 def nothing_is_left(private_home, tmp_path):
     """No case leaves a process or a mounted disk to the others, whether it passes or fails."""
     yield
-    deadline = time.monotonic() + 10
-    while (left := processes_in(private_home)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    told = []
-    for process in left:
-        with suppress(psutil.NoSuchProcess):
-            told.append(process.cmdline())
-            process.kill()
-    assert told == []
+    try:
+        wait_until(lambda: not processes_in(private_home))
+    finally:
+        for process in processes_in(private_home):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
     assert mounts_below(tmp_path) == []
 
 

@@ -17,7 +17,6 @@ from tests.support.faults import (
     chosen,
     clock,
     ended,
-    eventually,
     is_stopped,
     need_strace,
     python,
@@ -28,6 +27,7 @@ from tests.support.faults import (
     steps_of,
 )
 from tests.support.proof import amount
+from tests.support.waiting import wait_until
 
 # Says turns, each upon the last one, and acknowledges each; tries again when others were quicker.
 SPEAK = """
@@ -134,7 +134,7 @@ def test_many_speakers_from_two_machines_with_one_home(faults):
 def test_a_speaker_that_is_killed_in_a_transaction_holds_up_nobody(faults):
     assert run(speak("first", 1)).stdout == "first-0\n"
     stopped = start(speak("stopped", 1, "stop"))
-    eventually(lambda: is_stopped(stopped.pid))
+    wait_until(lambda: is_stopped(stopped.pid))
     with opened_store() as store:
         assert store.load("c").title == "first-0"
     waiting = start(speak("second", 1))
@@ -148,7 +148,7 @@ def test_a_speaker_that_is_killed_in_a_transaction_holds_up_nobody(faults):
 @pytest.mark.thorough
 def test_a_speaker_that_stays_stopped_is_named_instead_of_waited_for(faults):
     stopped = start(python(STOPPED))
-    eventually(lambda: is_stopped(stopped.pid))
+    wait_until(lambda: is_stopped(stopped.pid))
     words = [BIN / "clariad", "vision", "A mill.", "--conversation", "c", "--no-save"]
     done = run(words)
     assert_civil(done)
@@ -166,7 +166,7 @@ def test_a_speaker_that_stays_stopped_is_named_instead_of_waited_for(faults):
 def test_a_speaker_that_stays_stopped_in_a_transaction_is_told(faults):
     assert run(speak("first", 1)).stdout == "first-0\n"
     stopped = start(speak("stopped", 1, "stop"))
-    eventually(lambda: is_stopped(stopped.pid))
+    wait_until(lambda: is_stopped(stopped.pid))
     assert run(speak("second", 1)).stderr == "refused: database is locked\n"
     assert_all_there("first-0")
     stopped.kill()

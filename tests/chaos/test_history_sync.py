@@ -22,7 +22,6 @@ from tests.support.faults import (
     chosen,
     clock,
     ended,
-    eventually,
     is_stopped,
     need_strace,
     python,
@@ -35,6 +34,7 @@ from tests.support.faults import (
 )
 from tests.support.proof import amount
 from tests.support.repos import generate
+from tests.support.waiting import wait_until
 
 QUERIES = ("number7", "word17", "part3", "file5", "body")
 CALLS = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "unlink")
@@ -213,7 +213,7 @@ def test_a_server_that_may_only_read_sees_what_others_sync(tmp_path, faults):
 def test_a_sync_that_stays_stopped_is_named_instead_of_waited_for(repository, tmp_path, faults):
     path = registered(tmp_path / "db", repository)
     stopped = start(python(STOPPED, path))
-    eventually(lambda: is_stopped(stopped.pid))
+    wait_until(lambda: is_stopped(stopped.pid))
     done = run(commitmux(path, "sync"))
     assert_civil(done)
     assert done.returncode == 1
@@ -229,7 +229,7 @@ def test_a_stopped_sync_holds_up_no_reader_and_no_later_sync(repository, tmp_pat
     path = registered(tmp_path / "db", repository)
     store = HistoryStore.open(path)
     syncing = start(python(SYNC, path))
-    eventually(lambda: store.commit_count(1) or syncing.poll() is not None)
+    wait_until(lambda: store.commit_count(1) or syncing.poll() is not None)
     syncing.send_signal(signal.SIGSTOP)
     assert run(commitmux(path, "search", "body")).returncode == 0
     syncing.send_signal(signal.SIGCONT)

@@ -16,7 +16,6 @@ from tests.support.client import BIN
 from tests.support.faults import (
     EIO,
     clock,
-    eventually,
     is_stopped,
     need_strace,
     numbered_anew,
@@ -27,6 +26,7 @@ from tests.support.faults import (
 )
 from tests.support.http import HttpServer, face_http, http_server, raw_connection
 from tests.support.proof import amount
+from tests.support.waiting import wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -74,7 +74,7 @@ def state_of(server, task):
 
 def finished(server, task):
     """The same once nobody works on it."""
-    return eventually(lambda: (s := state_of(server, task))["status"] != "working" and s)
+    return wait_until(lambda: (s := state_of(server, task))["status"] != "working" and s)
 
 
 @pytest.mark.thorough
@@ -95,7 +95,7 @@ def test_stopped_and_continued(token, faults):
     with http_server(face_http("clew", "serve")) as server:
         server.token = token()
         server.process.send_signal(signal.SIGSTOP)
-        eventually(lambda: is_stopped(server.process.pid))
+        wait_until(lambda: is_stopped(server.process.pid))
         answers = []
         waiting = [
             threading.Thread(target=lambda: answers.append(server.post(PING)[0])) for _ in range(8)
@@ -135,7 +135,7 @@ def test_more_connections_than_it_may_have_files(token, faults):
         time.sleep(0.2)
         for connection in crowd:
             connection.close()
-        eventually(lambda: answered(server))
+        wait_until(lambda: answered(server))
         assert_answers(server)
         process.terminate()
         process.communicate()
@@ -196,7 +196,7 @@ def test_errors_of_its_disk(token, faults, when):
             tasks.append(task_of(answer))
             faults.survived()
         if "+" not in when:  # else there is no end of it
-            tasks.append(eventually(lambda: task_of(begun(server))))
+            tasks.append(wait_until(lambda: task_of(begun(server))))
         assert all(finished(server, task) for task in tasks if task)
         assert_answers(server)
     with http_server(command) as server:
@@ -227,7 +227,7 @@ def test_two_servers_of_the_same_number_share_a_home(token, faults):
         assert state_of(two, long)["status"] == "working"
         one.process.kill()
         one.process.wait()
-        eventually(lambda: state_of(two, long)["status"] == "failed")
+        wait_until(lambda: state_of(two, long)["status"] == "failed")
         assert state_of(two, long)["statusMessage"] == "The server that ran this task ended"
         with http_server(command) as three:
             three.token = token()

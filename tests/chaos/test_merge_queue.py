@@ -15,7 +15,6 @@ from tests.support.faults import (
     chosen,
     clock,
     ended,
-    eventually,
     is_stopped,
     need_strace,
     python,
@@ -26,6 +25,7 @@ from tests.support.faults import (
     steps_of,
 )
 from tests.support.proof import amount
+from tests.support.waiting import wait_until
 from tests.work.merging.making import Shop
 
 MERGE = """
@@ -134,7 +134,7 @@ def test_a_read_only_disk(tmp_path, faults, monkeypatch):
 def test_a_merger_that_stays_stopped_is_named_instead_of_waited_for(tmp_path, faults):
     shop = ready_to_merge(tmp_path / "shop")
     stopped = start(python(STOPPED, shop.root))
-    eventually(lambda: is_stopped(stopped.pid))
+    wait_until(lambda: is_stopped(stopped.pid))
     done = run(python(MERGE, shop.root, "001"))
     assert f"refused: Process {stopped.pid}, which is at this, is stopped" in done.stderr
     stopped.send_signal(signal.SIGCONT)
@@ -149,7 +149,7 @@ def test_a_stopped_merger_is_waited_for_and_a_killed_one_is_not(tmp_path, faults
     mark = tmp_path / "mark"
     shop.configure("merge:", f"  checks: ['test -e {mark} || {{ touch {mark}; sleep 60; }}']")
     first = start(python(MERGE, shop.root, "001"))
-    eventually(mark.exists)
+    wait_until(mark.exists)
     first.send_signal(signal.SIGSTOP)
     second = start(python(MERGE, shop.root, "002"))
     first.kill()

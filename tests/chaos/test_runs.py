@@ -22,7 +22,6 @@ from tests.support.faults import (
     KILL,
     chosen,
     clock,
-    eventually,
     need_strace,
     python,
     run,
@@ -31,6 +30,7 @@ from tests.support.faults import (
     steps_of,
 )
 from tests.support.proof import amount
+from tests.support.waiting import wait_until
 from tests.work.conftest import SCRIPT, Project, kill
 
 # Starts a run and waits until it is over; what it starts is traced with it.
@@ -88,7 +88,7 @@ def settled(project):
         found = journal.latest("001")
     if found is None:
         return None
-    eventually(lambda: reconcile(project.places) or not project.run(found.run_id).is_open)
+    wait_until(lambda: reconcile(project.places) or not project.run(found.run_id).is_open)
     return project.run(found.run_id)
 
 
@@ -129,7 +129,7 @@ def test_a_fault_at_any_step_of_starter_supervisor_or_agent(tmp_path, dice, faul
 
 def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
     started = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     send_signal(started.owner, signal.SIGSTOP)
     assert reconcile(project.places) == []
     assert project.run(started.run_id).is_open
@@ -138,7 +138,7 @@ def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
     with open_journal(project.places) as journal:
         journal.ask(started.run_id, Request.PAUSE)
     kill(started.owner)
-    eventually(lambda: not is_alive(started.owner))
+    wait_until(lambda: not is_alive(started.owner))
     found = settled(project)
     assert found.phase == "paused"
     assert_can_go_on(project, found)
@@ -148,7 +148,7 @@ def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
 @pytest.mark.thorough
 def test_a_stopped_agent_can_be_cancelled(project, faults):
     started = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     send_signal(project.run(started.run_id).agent_process, signal.SIGSTOP)
     stop_run(project.places, "001", Request.CANCEL, seconds=20)
     assert project.ended(started).phase == "cancelled"
@@ -184,7 +184,7 @@ def test_forged_owners_neither_hold_a_spec_nor_get_innocents_killed(project, fau
 @pytest.mark.thorough
 def test_a_run_of_another_machine_is_left_alone_while_it_holds_its_lock(project, tmp_path, faults):
     started = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     with open_journal(project.places) as journal:
         journal.update(started.run_id, owner=replace(started.owner, boot="another machine"))
     code = (
@@ -195,7 +195,7 @@ def test_a_run_of_another_machine_is_left_alone_while_it_holds_its_lock(project,
     assert run(python(code, project.root), env=other).stdout == "[]\n"
     assert project.run(started.run_id).is_open
     kill(started.owner)
-    eventually(lambda: not is_alive(started.owner))
+    wait_until(lambda: not is_alive(started.owner))
     assert "interrupted" in run(python(code, project.root), env=other).stdout
     assert (Path(started.worktree) / "made.txt").exists()
     faults.survived()
@@ -225,11 +225,11 @@ def test_the_disk_is_read_only_from_the_start_or_from_the_middle_on(tmp_path, fa
             assert_can_go_on(project, settled(project))
             faults.survived()
             started = project.start("edit=kept.txt", "say", "wait_for=go", "commit=kept.txt")
-            eventually(lambda: "hello" in project.log())
+            wait_until(lambda: "hello" in project.log())
             worktree = os.open(started.worktree, os.O_RDONLY)
             with disk.read_only():
                 os.close(os.open("go", os.O_CREAT, dir_fd=worktree))
-                eventually(lambda: not processes_of_run(started.run_id))
+                wait_until(lambda: not processes_of_run(started.run_id))
             os.close(worktree)
             found = settled(project)
             after = assert_can_go_on(project, found)
@@ -252,10 +252,10 @@ def test_the_disk_is_full_from_the_start_or_from_the_middle_on(tmp_path, faults,
             assert_can_go_on(project, settled(project))
             faults.survived()
             started = project.start("edit=kept.txt", "say", "wait_for=go", "commit=kept.txt")
-            eventually(lambda: "hello" in project.log())
+            wait_until(lambda: "hello" in project.log())
             disk.leave(0)
             Path(started.worktree, "go").touch()
-            eventually(
+            wait_until(
                 lambda: not is_alive(started.owner) or not project.run(started.run_id).is_open
             )
             disk.empty()

@@ -22,7 +22,6 @@ from tests.support.faults import (
     chosen,
     clock,
     ended,
-    eventually,
     is_stopped,
     need_strace,
     python,
@@ -33,6 +32,7 @@ from tests.support.faults import (
     steps_of,
 )
 from tests.support.proof import FULL, amount
+from tests.support.waiting import wait_until
 
 BODY = "# Title\n\n" + "some text\n" * 2000
 YEAR = 365 * 24 * 3600
@@ -235,7 +235,7 @@ def test_a_read_only_disk_is_still_read(tmp_path, faults):
 
 def test_a_writer_that_is_stopped_holds_up_nobody_else(project, faults):
     writer = start(python(STOPPED, project.root))
-    eventually(lambda: is_stopped(writer.pid))
+    wait_until(lambda: is_stopped(writer.pid))
     assert listed(project.root) == {"a", "b", "c"}
     assert run(chant(project.root, "update", "b", "--label", "x")).returncode == 0
     waiting = start(chant(project.root, "update", "a", "--label", "mine"))
@@ -250,7 +250,7 @@ def test_a_writer_that_is_stopped_holds_up_nobody_else(project, faults):
 @pytest.mark.thorough
 def test_a_stopped_writer_that_is_killed_frees_its_spec(project, faults):
     writer = start(python(STOPPED, project.root))
-    eventually(lambda: is_stopped(writer.pid))
+    wait_until(lambda: is_stopped(writer.pid))
     waiting = start(chant(project.root, "update", "a", "--label", "mine"))
     writer.kill()
     ended(writer)
@@ -262,7 +262,7 @@ def test_a_stopped_writer_that_is_killed_frees_its_spec(project, faults):
 @pytest.mark.thorough
 def test_a_writer_that_stays_stopped_is_named_instead_of_waited_for(project, faults):
     writer = start(python(STOPPED, project.root))
-    eventually(lambda: is_stopped(writer.pid))
+    wait_until(lambda: is_stopped(writer.pid))
     done = run(chant(project.root, "update", "a", "--label", "mine"))
     assert_civil(done)
     assert done.returncode == 1

@@ -28,7 +28,6 @@ from tests.support.faults import (
     chosen,
     clock,
     ended,
-    eventually,
     is_stopped,
     need_strace,
     run,
@@ -39,6 +38,7 @@ from tests.support.faults import (
     turn,
 )
 from tests.support.proof import amount
+from tests.support.waiting import wait_until
 from tests.work.merging.making import Shop
 
 
@@ -59,7 +59,7 @@ def kill(pid):
     """kill -9, and wait for the end."""
     process = identity_of(pid)
     send_signal(process, signal.SIGKILL)
-    eventually(lambda: not is_alive(process))
+    wait_until(lambda: not is_alive(process))
 
 
 def test_a_killed_watch_is_replaced(shop, faults):
@@ -67,13 +67,13 @@ def test_a_killed_watch_is_replaced(shop, faults):
         pid = start_watch(shop.places)
         assert watch_status(shop.places)["watch_running"]
         kill(pid)
-        eventually(lambda: not watch_status(shop.places)["watch_running"])
+        wait_until(lambda: not watch_status(shop.places)["watch_running"])
         with pytest.raises(NotFound, match="Watch is not running"):
             stop_watch(shop.places)
         faults.survived()
     shop.finished("001", {"new.txt": "new\n"})
     start_watch(shop.places)
-    eventually(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
+    wait_until(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
 
 
 @pytest.mark.thorough
@@ -81,11 +81,11 @@ def test_a_watch_that_is_killed_while_it_merges_loses_nothing(shop, dice, faults
     for number in range(amount(1, 6)):
         shop.finished(f"{number:03}", {f"{number}.txt": "new\n"})
         pid = start_watch(shop.places)
-        eventually(lambda n=number: shop.entry(f"{n:03}"))
+        wait_until(lambda n=number: shop.entry(f"{n:03}"))
         kill(pid)
         start_watch(shop.places)
         name = f"{number}.txt"
-        eventually(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
+        wait_until(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
         stop_watch(shop.places, 10)
         assert shop.repo.git("status", "--porcelain") == b""
         faults.survived()
@@ -95,11 +95,11 @@ def test_a_watch_that_is_killed_while_it_merges_loses_nothing(shop, dice, faults
 def test_a_stopped_watch_is_still_the_one_watch_and_can_be_ended(shop, faults):
     pid = start_watch(shop.places)
     os.kill(pid, signal.SIGSTOP)
-    eventually(lambda: is_stopped(pid))
+    wait_until(lambda: is_stopped(pid))
     with pytest.raises(Conflict, match="already running"):
         start_watch(shop.places)
     stop_watch(shop.places, 10)
-    eventually(lambda: not is_watched(shop.places))
+    wait_until(lambda: not is_watched(shop.places))
     faults.survived()
 
 
@@ -179,7 +179,7 @@ def test_the_clock_jumps_while_it_watches(shop, tmp_path, faults, monkeypatch):
         turn(shift, seconds)
         shop.finished(f"{number:03}", {f"{number}.txt": "new\n"})
         name = f"{number}.txt"
-        eventually(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
+        wait_until(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
         assert is_alive(process)
         faults.survived()
 
@@ -197,7 +197,7 @@ def test_a_read_only_disk_is_told_and_does_not_end_the_watch(tmp_path, faults, m
             assert "Read-only file system" in refused.stderr
         old = shop.main()
         process = identity_of(start_watch(shop.places))
-        eventually(lambda: shop.main() != old)
+        wait_until(lambda: shop.main() != old)
         with disk.read_only():
             for _ in range(20):
                 assert is_alive(process), (shop.places.store / "watch.stderr").read_text()
@@ -207,9 +207,9 @@ def test_a_read_only_disk_is_told_and_does_not_end_the_watch(tmp_path, faults, m
             assert_civil(refused)
             assert refused.returncode == 1
         shop.finished("002", {"more.txt": "new\n"})
-        eventually(lambda: "more.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
+        wait_until(lambda: "more.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
         stop_watch(shop.places, 10)
-        eventually(lambda: not is_alive(process))
+        wait_until(lambda: not is_alive(process))
         faults.survived()
 
 
@@ -226,7 +226,7 @@ def test_a_full_disk_does_not_end_the_watch(tmp_path, faults, monkeypatch):
             time.sleep(0.05)
         disk.empty()
         shop.finished("001", {"new.txt": "new\n"})
-        eventually(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
+        wait_until(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
         stop_watch(shop.places, 10)
-        eventually(lambda: not is_alive(process))
+        wait_until(lambda: not is_alive(process))
         faults.survived()

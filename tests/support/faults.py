@@ -22,6 +22,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.waiting import wait_until
+
 ROOT = Path(__file__).parents[2]
 CLOCK = Path(__file__).with_name("clock")
 SECONDS = 120
@@ -199,7 +201,7 @@ class Disk:
         try:
             # Refused while somebody writes to a file that was opened since.
             words = ("-o", "remount,bind,ro", self.path)
-            eventually(lambda: _mount(*words, check=False).returncode == 0)
+            wait_until(lambda: _mount(*words, check=False).returncode == 0)
             yield
         finally:
             _unmount(self.path)
@@ -262,15 +264,6 @@ def mounts_below(path):
     """Where something is still mounted."""
     lines = Path("/proc/mounts").read_text().splitlines() if Path("/proc/mounts").exists() else []
     return [place for place in (line.split()[1] for line in lines) if place.startswith(f"{path}/")]
-
-
-def eventually(condition, seconds=30):
-    """What the condition gives once it gives something."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
-    return found
 
 
 def is_stopped(pid):

@@ -13,7 +13,7 @@ from clew.work.agents.run_prompt import build_prompt
 from clew.work.journal.journal import open_journal
 from clew.work.model import WorktreeSettings
 from clew.work.scheduling.start import Mode, begin_work
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 
 READY, ATTENTION = "2026-03-02-001-abc", "2026-03-02-005-mno"
 
@@ -187,7 +187,7 @@ def test_a_completed_branch_is_merged_by_its_button(shop, visit):
         opened.page.once("dialog", lambda dialog: dialog.accept())
         opened.page.get_by_role("button", name="Merge").click()
         opened.page.get_by_text("Merg").first.wait_for()
-        eventually(lambda: "read the list" in shop.repo.text("log", "--format=%s", "main"))
+        wait_until(lambda: "read the list" in shop.repo.text("log", "--format=%s", "main"))
 
 
 def test_approval_is_given_and_refused(shop, visit):

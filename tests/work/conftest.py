@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,9 @@ from clew.work.paths import Places
 from clew.work.processes.identity import processes_of_run
 from clew.work.runs.launch import start_run
 from tests.support.repos import Repository
+from tests.support.waiting import wait_until
 
 SCRIPT = Path(__file__).with_name("scripted.py")
-
-
-def eventually(condition, seconds=20):
-    """What the condition gives once it gives something; fails when it never does."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 class Project:
@@ -73,7 +62,7 @@ class Project:
             now = self.run(run.run_id)
             return now if not now.is_open or now.phase == "held" else None
 
-        return eventually(look, seconds)
+        return wait_until(look, seconds)
 
     def log(self, spec_id="001"):
         """The spec's log."""

@@ -18,7 +18,7 @@ from clew.work.processes.identity import (
     stop_processes_of_run,
     wait_until_gone,
 )
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 DEAF = (
@@ -68,7 +68,7 @@ def test_everything_of_a_run_is_found_and_ended_even_what_is_deaf():
     plain = subprocess.Popen(SLEEP, env=environment)
     with deaf.stdout as out:
         assert out.readline() == b"deaf\n"
-    eventually(lambda: len(processes_of_run(run_id)) == 2)
+    wait_until(lambda: len(processes_of_run(run_id)) == 2)
     assert stop_processes_of_run(run_id, 0.3) == 2
     assert (deaf.wait(20), plain.wait(20)) == (-signal.SIGKILL, -signal.SIGTERM)
     assert stop_processes_of_run(run_id, 0.3) == 0

@@ -17,14 +17,15 @@ from clew.work.model import ENDED, Phase, Request, WorktreeSettings, new_run_id
 from clew.work.processes.identity import is_alive, processes_of_run
 from clew.work.runs.launch import continuation, start_run
 from clew.work.runs.reconcile import reconcile
-from tests.work.conftest import eventually, kill
+from tests.support.waiting import wait_until
+from tests.work.conftest import kill
 from tests.work.test_journal import CLAIM
 
 
 def settled(project, run):
     """The run after its owner is gone and the next command came by."""
-    eventually(lambda: not is_alive(project.run(run.run_id).owner))
-    eventually(lambda: reconcile(project.places) or not project.run(run.run_id).is_open)
+    wait_until(lambda: not is_alive(project.run(run.run_id).owner))
+    wait_until(lambda: reconcile(project.places) or not project.run(run.run_id).is_open)
     return project.run(run.run_id)
 
 
@@ -66,7 +67,7 @@ def test_the_supervisor_is_killed_while_the_worktree_is_set_up(project):
 def test_the_supervisor_is_killed_while_its_agent_works(project, before):
     run = project.start(*before, "edit=mark", "hang")
     mark = Path(run.worktree) / "mark"
-    eventually(mark.exists)
+    wait_until(mark.exists)
     kill(run.owner)
     run = settled(project, run)
     assert (run.phase, run.failure_class) == ("interrupted", "supervisor")
@@ -90,7 +91,7 @@ def test_the_supervisor_is_killed_as_the_agent_ends(project):
 
 def test_the_agent_is_killed(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.agent_process)
     run = project.ended(run)
     assert (run.phase, run.failure_class, run.exit_code) == ("failed", "killed", -9)
@@ -100,7 +101,7 @@ def test_the_agent_is_killed(project):
 
 def test_supervisor_and_agent_are_killed_together(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.owner)
     kill(run.agent_process)
     run = settled(project, run)
@@ -112,13 +113,13 @@ def test_supervisor_and_agent_are_killed_together(project):
 def test_finishing_that_breaks_off_is_tried_again_and_then_given_up(project):
     # A function of another shape: it raises what nobody expects, as a bug would.
     run = project.start("edit", "commit", finisher="clew.work.processes.identity:wait_until_gone")
-    eventually(lambda: project.run(run.run_id).phase == "agent_exited")
+    wait_until(lambda: project.run(run.run_id).phase == "agent_exited")
 
     def given_up():
         reconcile(project.places)
         return not project.run(run.run_id).is_open
 
-    eventually(given_up, 60)
+    wait_until(given_up)
     run = project.run(run.run_id)
     assert (run.phase, run.failure_class, run.finishings) == ("failed", "finishing", 3)
     assert_can_go_on(project, run)
@@ -137,9 +138,9 @@ def test_a_run_whose_agent_ended_is_concluded_by_what_was_recorded(project):
 
 def test_a_pid_that_another_process_has_now_does_not_keep_a_run_alive(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.owner)
-    eventually(lambda: not is_alive(run.owner))
+    wait_until(lambda: not is_alive(run.owner))
     with open_journal(project.places) as journal:
         own = journal.claim("002", mode="single", agent="command", model=None, plan={}).owner
         # This test's own pid, as if the supervisor had had it before.
@@ -180,10 +181,10 @@ def test_a_deleted_lock_file_does_not_make_a_living_run_an_orphan(project):
 
 def test_the_lock_is_held_by_the_supervisor_alone(project):
     run = project.start("say", "background", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     assert try_lock(project.places.run_lock(run.run_id)) is None
     kill(run.owner)
-    eventually(lambda: not is_alive(run.owner))
+    wait_until(lambda: not is_alive(run.owner))
     lock = try_lock(project.places.run_lock(run.run_id))
     assert lock is not None  # though the agent and its children live on
     lock.release()
@@ -191,7 +192,7 @@ def test_the_lock_is_held_by_the_supervisor_alone(project):
 
 def test_a_wish_is_kept_though_the_supervisor_was_killed(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     with open_journal(project.places) as journal:
         kill(run.owner)
         journal.ask(run.run_id, Request.PAUSE)
@@ -204,7 +205,7 @@ def test_a_vanished_worktree_is_made_again_from_branch_and_snapshot(project):
     import shutil
 
     run = project.start("edit", "commit", "edit=unsaved.txt", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.owner)
     run = settled(project, run)
     shutil.rmtree(run.worktree)
@@ -217,9 +218,9 @@ def test_a_vanished_worktree_is_made_again_from_branch_and_snapshot(project):
 
 def test_two_commands_that_reconcile_at_once_do_it_once(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.owner)
-    eventually(lambda: not is_alive(run.owner))
+    wait_until(lambda: not is_alive(run.owner))
     code = (
         "import sys; from pathlib import Path; from clew.work.paths import Places;"
         "from clew.work.runs.reconcile import reconcile;"

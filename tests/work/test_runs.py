@@ -14,7 +14,8 @@ from clew.work.model import AgentChoice, Limits, WorktreeSettings
 from clew.work.processes.identity import processes_of_run
 from clew.work.runs.launch import continuation, preflight, start_run
 from clew.work.runs.supervisor import finisher_named
-from tests.work.conftest import SCRIPT, eventually
+from tests.support.waiting import wait_until
+from tests.work.conftest import SCRIPT
 
 STAMPED = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] ")
 
@@ -148,8 +149,8 @@ def test_the_process_view_and_the_agent_status_follow_the_run(project):
     assert json.loads(status.read_text(encoding="utf-8"))["status"] == "working"
     worktree_file(run, "go").touch()
     run = project.ended(run)
-    eventually(lambda: json.loads(file.read_text(encoding="utf-8"))["status"] == "failed")
-    eventually(lambda: json.loads(status.read_text(encoding="utf-8"))["status"] == "failed")
+    wait_until(lambda: json.loads(file.read_text(encoding="utf-8"))["status"] == "failed")
+    wait_until(lambda: json.loads(status.read_text(encoding="utf-8"))["status"] == "failed")
     assert json.loads(file.read_text(encoding="utf-8"))["completed_at"]
     assert "made" not in project.repo.text("status", "--porcelain", "--ignored=no")
 
@@ -208,7 +209,7 @@ def test_a_start_returns_in_time_though_setup_takes_long(project):
     slow = WorktreeSettings(setup=("while [ ! -e go ]; do sleep 0.05; done",))
     started = start_run(project.places, project.request("edit", worktree=slow), seconds=1.5)
     assert started.agent_process is None
-    run = eventually(lambda: (r := project.run(started.run_id)).worktree and r)
+    run = wait_until(lambda: (r := project.run(started.run_id)).worktree and r)
     worktree_file(run, "go").touch()
     assert project.ended(run).phase == "finished"
 

@@ -12,12 +12,13 @@ from clew.work.model import Limits, Phase, Request, WorktreeSettings
 from clew.work.processes.identity import is_alive, processes_of_run
 from clew.work.runs.launch import continuation, start_run
 from clew.work.runs.stop import stop_run
-from tests.work.conftest import eventually, kill
+from tests.support.waiting import wait_until
+from tests.work.conftest import kill
 
 
 def test_pausing_keeps_uncommitted_edits_and_resuming_goes_on_with_them(project):
     run = project.start("edit", "commit", "edit=unsaved.txt", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     paused = stop_run(project.places, "001", Request.PAUSE)
     assert (paused.phase, paused.failure_class) == ("paused", None)
     assert processes_of_run(run.run_id) == []
@@ -32,7 +33,7 @@ def test_pausing_keeps_uncommitted_edits_and_resuming_goes_on_with_them(project)
 
 def test_an_agent_that_will_not_listen_is_ended_by_force(project):
     run = project.start("edit", "stubborn", limits=Limits(stop_grace_seconds=0.3))
-    eventually(lambda: "ignoring" in project.log())
+    wait_until(lambda: "ignoring" in project.log())
     paused = stop_run(project.places, "001", Request.PAUSE)
     assert paused.phase == "paused"
     assert not is_alive(run.agent_process)
@@ -40,7 +41,7 @@ def test_an_agent_that_will_not_listen_is_ended_by_force(project):
 
 def test_a_taken_over_spec_is_held_until_it_is_given_back(project):
     project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     held = stop_run(project.places, "001", Request.HOLD)
     assert (held.phase, held.is_open) == ("held", True)
     with pytest.raises(Conflict, match="taken over"):
@@ -52,7 +53,7 @@ def test_a_taken_over_spec_is_held_until_it_is_given_back(project):
 
 def test_cancelling_keeps_the_work_too(project):
     project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     cancelled = stop_run(project.places, "001", Request.CANCEL)
     assert cancelled.phase == "cancelled"
     assert cancelled.snapshot
@@ -61,14 +62,14 @@ def test_cancelling_keeps_the_work_too(project):
 def test_a_run_can_be_paused_while_its_worktree_is_set_up(project):
     slow = WorktreeSettings(setup=("echo begun; sleep 600",))
     started = start_run(project.places, project.request("edit", worktree=slow), seconds=0.1)
-    eventually(lambda: project.places.log("001").exists() and "begun" in project.log())
+    wait_until(lambda: project.places.log("001").exists() and "begun" in project.log())
     assert stop_run(project.places, "001", Request.PAUSE).phase == "paused"
     assert processes_of_run(started.run_id) == []
 
 
 def test_stopping_works_though_the_supervisor_is_dead(project):
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     kill(run.owner)
     assert stop_run(project.places, "001", Request.PAUSE).phase == "paused"
 
@@ -84,7 +85,7 @@ def test_a_plain_signal_interrupts_the_run_and_keeps_its_work(project):
     from clew.work.processes.identity import send_signal
 
     run = project.start("edit", "say", "hang")
-    eventually(lambda: "hello" in project.log())
+    wait_until(lambda: "hello" in project.log())
     send_signal(run.owner, signal.SIGTERM)
     run = project.ended(run)
     assert run.phase == "interrupted"

@@ -5,21 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import time
 
 import pytest
 
 from clew.history.store.store import HistoryStore
 from clew.history.sync.hooks import HOOKS
-
-
-def eventually(check, seconds=30):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if check():
-            return True
-        time.sleep(0.05)
-    return False
+from tests.support.waiting import wait_until
 
 
 def indexed(db, sha, name="app"):
@@ -40,15 +31,15 @@ def test_a_commit_reaches_the_index(cm, synced, db):
 
     sha = synced.commit("n.txt", "n\n", "New")
 
-    assert eventually(lambda: indexed(db, sha))
-    assert eventually(lambda: "1 indexed" in (db.parent / "hooks.log").read_text("utf-8"))
+    wait_until(lambda: indexed(db, sha))
+    wait_until(lambda: "1 indexed" in (db.parent / "hooks.log").read_text("utf-8"))
 
 
 def test_an_amended_commit_and_a_merge_reach_the_index(cm, synced, db):
     cm("install-hook", "app")
     synced.git("commit", "--quiet", "--amend", "--message", "Amended")
     amended = synced.git("rev-parse", "HEAD")
-    assert eventually(lambda: indexed(db, amended))
+    wait_until(lambda: indexed(db, amended))
     synced.git("switch", "--quiet", "--create", "side", "HEAD~1")
     synced.commit("s.txt", "s\n", "Side")
     synced.git("switch", "--quiet", "main")
@@ -56,8 +47,8 @@ def test_an_amended_commit_and_a_merge_reach_the_index(cm, synced, db):
     synced.git("merge", "--quiet", "--no-edit", "side")
 
     merge = synced.git("rev-parse", "HEAD")
-    assert eventually(lambda: indexed(db, merge))
-    assert eventually(lambda: cm("verify", code=None).code == 0)
+    wait_until(lambda: indexed(db, merge))
+    wait_until(lambda: cm("verify", code=None).code == 0)
 
 
 def test_twice_is_once(cm, synced):
@@ -96,7 +87,7 @@ def test_a_hook_that_is_there_stays_and_runs(cm, synced, db, old):
     assert file.stat().st_mode & 0o777 == 0o750
     sha = synced.commit("n.txt", "n\n", "New")
 
-    assert eventually(lambda: indexed(db, sha))
+    wait_until(lambda: indexed(db, sha))
     if b"mine" in old:
         assert (synced.root / "ran.txt").read_text("utf-8") == "mine\n"
     cm("install-hook", "app", "--remove")
@@ -131,7 +122,7 @@ def test_hooks_path_is_honoured(cm, synced, db, tmp_path, new_repo):
     assert not hook_of(synced).exists()
 
     sha = synced.commit("n.txt", "n\n", "New")
-    assert eventually(lambda: indexed(db, sha))
+    wait_until(lambda: indexed(db, sha))
 
 
 def test_repositories_that_share_hooks_do_not_disturb_each_other(
@@ -148,13 +139,13 @@ def test_repositories_that_share_hooks_do_not_disturb_each_other(
     cm("install-hook", "other")
 
     sha = other.commit("n.txt", "n\n", "New")
-    assert eventually(lambda: indexed(db, sha, "other"))
+    wait_until(lambda: indexed(db, sha, "other"))
     log = db.parent / "hooks.log"
-    assert eventually(lambda: "'other'" in log.read_text("utf-8"))
+    wait_until(lambda: "'other'" in log.read_text("utf-8"))
     assert "'app'" not in log.read_text("utf-8")
     cm("install-hook", "other", "--remove")
     sha = synced.commit("n.txt", "n\n", "New")
-    assert eventually(lambda: indexed(db, sha))
+    wait_until(lambda: indexed(db, sha))
 
 
 def test_a_relative_hooks_path(cm, synced, db):
@@ -164,7 +155,7 @@ def test_a_relative_hooks_path(cm, synced, db):
 
     assert (synced.root / ".githooks" / "post-commit").exists()
     sha = synced.commit("n.txt", "n\n", "New")
-    assert eventually(lambda: indexed(db, sha))
+    wait_until(lambda: indexed(db, sha))
 
 
 def test_a_linked_worktree(cm, repo, db, tmp_path):
@@ -176,7 +167,7 @@ def test_a_linked_worktree(cm, repo, db, tmp_path):
     repo.root = tmp_path / "tree"
     sha = repo.commit("n.txt", "n\n", "New")
 
-    assert eventually(lambda: indexed(db, sha, "tree"))
+    wait_until(lambda: indexed(db, sha, "tree"))
 
 
 def test_a_bare_repository(cm, repo, tmp_path):
@@ -202,7 +193,7 @@ def test_names_and_places_that_a_shell_would_take_apart(repo, tmp_path, capfd, m
 
     sha = repo.commit("n.txt", "n\n", "New")
 
-    assert eventually(lambda: indexed(db, sha, "my app"))
+    wait_until(lambda: indexed(db, sha, "my app"))
     assert not list(tmp_path.rglob("pwned"))
 
 
@@ -215,7 +206,7 @@ def test_a_commit_does_not_wait(cm, synced):
     synced.git("commit", "--allow-empty", "--message", "Quick")
 
     assert not (synced.root / "slept").exists()
-    assert eventually((synced.root / "slept").exists)
+    wait_until((synced.root / "slept").exists)
 
 
 def test_a_commit_does_not_fail_when_all_is_gone(cm, synced, db):

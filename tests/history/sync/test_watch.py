@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from tests.history.sync.test_hooks import eventually, indexed
+from tests.history.sync.test_hooks import indexed
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -62,15 +63,15 @@ def test_once_with_a_repository_that_is_gone(cm, synced, new_repo, tmp_path):
 def test_what_moves_is_synced_until_told_to_stop(cm, synced, db, watching, new_repo):
     process = watching("--interval", "0.1")
     sha = synced.commit("n.txt", "n\n", "New")
-    assert eventually(lambda: indexed(db, sha))
+    wait_until(lambda: indexed(db, sha))
     synced.git("pack-refs", "--all")
     synced.git("commit", "--quiet", "--amend", "--message", "Amended")
     amended = synced.git("rev-parse", "HEAD")
-    assert eventually(lambda: indexed(db, amended))
+    wait_until(lambda: indexed(db, amended))
     later = new_repo("later")
     first = later.commit()
     cm("add-repo", later.root)
-    assert eventually(lambda: indexed(db, first, "later"))
+    wait_until(lambda: indexed(db, first, "later"))
 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -84,8 +85,8 @@ def test_what_moves_is_synced_until_told_to_stop(cm, synced, db, watching, new_r
 def test_one_watcher_for_each_index(cm, synced, watching, db):
     process = watching()
     lock = db.with_name("db.sqlite3.watch.lock")
-    assert eventually(lock.exists)
-    assert eventually(lambda: cm("watch", "--once", code=None).code == 1)
+    wait_until(lock.exists)
+    wait_until(lambda: cm("watch", "--once", code=None).code == 1)
     assert "Another 'commitmux watch' is watching" in cm("watch", "--once", code=1).err
 
     process.kill()

@@ -11,7 +11,7 @@ from clew.work.merging.conflicts import open_conflict_of
 from clew.work.runs.prepare import start_work
 from clew.work.runs.reconcile import reconcile
 from tests.support.repos import Repository
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 from tests.work.merging.making import status_of
 
 
@@ -95,7 +95,7 @@ def test_an_agent_resolves_it(clash, tmp_path):
         reconcile(clash.places)
         return status_of(clash, opened) != "in_progress"
 
-    eventually(is_done, 30)
+    wait_until(is_done)
     assert status_of(clash, opened) == "completed"
     assert clash.merge(opened).status == "merged"
     assert clash.shown("a.txt") == "both\n"

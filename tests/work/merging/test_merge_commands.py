@@ -10,7 +10,7 @@ import pytest
 
 from clew.work.worktrees.worktrees import path_of
 from tests.support.client import BIN
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 from tests.work.merging.making import status_of
 
 
@@ -123,7 +123,7 @@ def test_watch_in_the_foreground_ends_by_sigterm(shop):
         [str(BIN / "clew"), "watch"], cwd=shop.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     pid_file = shop.root / ".chant" / "watch.pid"
-    eventually(pid_file.exists)
+    wait_until(pid_file.exists)
     assert int(pid_file.read_text()) == child.pid
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate(timeout=20)

@@ -17,7 +17,8 @@ from clew.work.processes.identity import processes_of_run
 from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.start import Mode, begin_work
 from tests.support.repos import Repository
-from tests.work.conftest import eventually, kill
+from tests.support.waiting import wait_until
+from tests.work.conftest import kill
 
 AGENT = Path(__file__).with_name("agent.py")
 CONFIG = """---
@@ -105,7 +106,7 @@ class House:
             run = self.latest(spec_id)
             return run if run is not None and run.settled_at else None
 
-        return eventually(look, seconds)
+        return wait_until(look, seconds)
 
     def ended(self, schedule_id, seconds=120):
         """A schedule once it is over."""
@@ -115,7 +116,7 @@ class House:
                 schedule = get_schedule(journal, schedule_id)
             return schedule if schedule.ended_at else None
 
-        return eventually(look, seconds)
+        return wait_until(look, seconds)
 
     def work(self, *ids, **settings):
         """Work on one spec until it is over."""
@@ -138,7 +139,7 @@ class House:
             run = self.latest(spec_id)
             return run if run.settled_at else None
 
-        return eventually(look, 40)
+        return wait_until(look)
 
 
 @pytest.fixture

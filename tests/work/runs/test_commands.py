@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from tests.support.client import BIN
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 
 WORKS = ("tool Bash make_test", "edit a.txt", "commit a.txt", "tick")
 
@@ -104,14 +104,14 @@ def test_several_specs_end_in_a_table(house):
 def test_a_run_is_paused_resumed_taken_over_and_released(house):
     house.spec("001", "edit a.txt", "mark run-1", "once run-h hang", "commit a.txt", "tick")
     assert data(house, "work", "001", "--detach", "--no-watch")["mode"] == "single"
-    eventually((house.root / "run-1").exists)
+    wait_until((house.root / "run-1").exists)
     assert said(house, "pause", "001")[0] == "Successfully paused work for spec '001'\n"
     out, _ = said(house, "resume", "001", "--no-watch")
     assert out.startswith("001: completed")
     assert "No runs yet" not in said(house, "runs", "001")[0]
     house.spec("002", "edit b.txt", "mark run-2", "once run-k hang", "commit b.txt", "tick")
     said(house, "work", "002", "--detach", "--no-watch")
-    eventually((house.root / "run-2").exists)
+    wait_until((house.root / "run-2").exists)
     out, _ = said(house, "takeover", "002")
     assert "Uncommitted: b.txt." in out
     assert "clew release 002 --continue" in out
@@ -122,8 +122,8 @@ def test_all_work_is_paused_at_once(house):
     for name in ("a", "b", "c"):
         house.spec(name, f"mark run-{name}", "hang")
     said(house, "work", "--parallel", "2", "--detach")
-    eventually((house.root / "run-a").exists)
-    eventually((house.root / "run-b").exists)
+    wait_until((house.root / "run-a").exists)
+    wait_until((house.root / "run-b").exists)
     paused = data(house, "pause", "--all")["paused"]
     assert sorted(entry["id"] for entry in paused) == ["a", "b"]
     assert (house.status("a"), house.status("c")) == ("in_progress", "pending")
@@ -132,7 +132,7 @@ def test_all_work_is_paused_at_once(house):
 def test_logs_are_followed_until_the_run_is_over(house):
     house.spec("001", "say hello there", "mark run-1", "wait_for run-go", *WORKS)
     said(house, "work", "001", "--detach", "--no-watch")
-    eventually((house.root / "run-1").exists)
+    wait_until((house.root / "run-1").exists)
     process = start(house, "logs", "-f", "001")
     (house.root / "run-go").write_text("")
     out, errors = process.communicate(timeout=60)
@@ -160,7 +160,7 @@ def test_the_watch_is_started_with_the_work_and_merges_it(house):
     house.spec("001", *WORKS)
     try:
         said(house, "work", "001")
-        eventually(lambda: "a.txt" in house.repo.text("ls-tree", "--name-only", "main"), 60)
+        wait_until(lambda: "a.txt" in house.repo.text("ls-tree", "--name-only", "main"))
     finally:
         said(house, "watch", "--stop")
     assert house.status("001") == "completed"

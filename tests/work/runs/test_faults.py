@@ -17,7 +17,8 @@ from clew.work.journal.schedules import schedules
 from clew.work.model import AT_REST
 from clew.work.processes.identity import processes_of_run
 from clew.work.runs.repair_on_call import attend_project
-from tests.work.conftest import eventually, kill
+from tests.support.waiting import wait_until
+from tests.work.conftest import kill
 
 FAULTS = Path(__file__).with_name("faults")
 SUPERVISOR, SCHEDULER = "clew.work.runs.supervisor", "clew.work.scheduling.process"
@@ -49,7 +50,7 @@ def at_rest(house, *spec_ids):
             busy = schedules(journal, running=True)
         return not busy and all(run.phase in AT_REST and run.settled_at for run in runs)
 
-    eventually(look, 60)
+    wait_until(look)
     for spec_id in spec_ids:
         assert house.status(spec_id) != "in_progress", house.latest(spec_id)
 
@@ -79,7 +80,7 @@ def test_the_supervisor_is_killed_at_a_step_of_the_journal(house, fault, when, w
     house.spec("001", "mark run-begun", *STEPS)
     with suppress(ClewError):  # it may end before it can answer
         house.begin("001")
-    eventually(mark.exists)
+    wait_until(mark.exists)
     at_rest(house, "001")
     assert_comes_to_its_end(house)
 
@@ -101,7 +102,7 @@ def test_the_supervisor_is_killed_between_its_steps(house, fault, place, when):
     house.spec("001", *STEPS, checks=("test -f a.txt",))
     with suppress(ClewError):
         house.begin("001")
-    eventually(lambda: mark.exists() or house.status("001") == "completed")
+    wait_until(lambda: mark.exists() or house.status("001") == "completed")
     at_rest(house, "001")
     assert_comes_to_its_end(house)
 
@@ -110,7 +111,7 @@ def test_the_supervisor_of_a_failed_run_is_killed_before_the_spec_knows(house, f
     mark = fault(SUPERVISOR, "clew.work.runs.spec_status:_tell", "before")
     house.spec("001", "once run-first leave 5", *STEPS)
     house.begin("001")
-    eventually(mark.exists)
+    wait_until(mark.exists)
     at_rest(house, "001")
     assert house.status("001") == "failed"
     assert_comes_to_its_end(house)
@@ -119,7 +120,7 @@ def test_the_supervisor_of_a_failed_run_is_killed_before_the_spec_knows(house, f
 def test_agent_and_supervisor_are_killed_with_work_that_is_not_committed(house):
     house.spec("001", "once run-x edit b.txt", "mark run-begun", "once run-y hang", *STEPS)
     house.begin("001")
-    eventually((house.root / "run-begun").exists)
+    wait_until((house.root / "run-begun").exists)
     run = house.latest("001")
     kill(run.agent_process)
     kill(run.owner)
@@ -152,7 +153,7 @@ def test_the_scheduler_is_killed_at_any_step(house, fault, place, when):
     house.spec("b", "edit b.txt", "commit b.txt", "tick", fields="depends_on: [a]")
     with suppress(ClewError):
         house.begin("a", chain=True)
-    eventually(mark.exists, 40)
+    wait_until(mark.exists)
     at_rest(house, "a", "b")
     if house.status("b") != "completed":
         again = house.begin("b", chain=True)

@@ -10,7 +10,7 @@ from clew.specs.store.config import load_config
 from clew.work.agents.options import WorkOptions
 from clew.work.journal.journal import open_journal
 from clew.work.merging.preconditions import check_mergeable
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 
 
 def test_an_agent_that_edits_commits_and_ticks_its_boxes_completes_its_spec(house):
@@ -280,4 +280,4 @@ def test_a_failed_member_fails_its_driver_until_it_is_tried_again(house):
     house.begin("d.1")
     assert house.status("d") == "in_progress"
     house.settled("d.1")
-    eventually(lambda: house.status("d") == "completed")
+    wait_until(lambda: house.status("d") == "completed")

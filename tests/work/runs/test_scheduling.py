@@ -20,7 +20,7 @@ from clew.work.runs.ready import share_files
 from clew.work.runs.reconcile import reconcile
 from clew.work.runs.takeover import pause
 from clew.work.scheduling.retry import Policy, retry_time
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 from tests.work.runs.conftest import end_scheduler
 
 
@@ -235,7 +235,7 @@ def test_one_scheduler_works_for_a_project(house):
     house.spec("a", "mark run-a", "hang")
     house.spec("b", "hang")
     first = house.begin("a", chain=True)
-    eventually((house.root / "run-a").exists)
+    wait_until((house.root / "run-a").exists)
     with pytest.raises(Conflict) as refused:
         house.begin("b", chain=True)
     pid = first.record["pid"]
@@ -248,7 +248,7 @@ def test_a_paused_spec_ends_its_chain_and_keeps_its_work(house):
     house.spec("a", "edit a.txt", "mark run-a", "hang")
     house.spec("b", *working("b"))
     begun = house.begin("a", chain=True)
-    eventually((house.root / "run-a").exists)
+    wait_until((house.root / "run-a").exists)
     pause(house.places, house.store, "a")
     done = house.ended(begun.schedule_id)
     assert done.note == "1 left; stopped: a was paused"
@@ -259,7 +259,7 @@ def test_a_scheduler_that_is_asked_to_stop_starts_nothing_more(house):
     house.spec("a", "mark run-a", "hang")
     house.spec("b", *working("b"))
     begun = house.begin("a", chain=True)
-    eventually((house.root / "run-a").exists)
+    wait_until((house.root / "run-a").exists)
     with open_journal(house.places) as journal:
         assert len(ask_to_stop(house.places, journal)) == 1
     done = house.ended(begun.schedule_id)
@@ -272,10 +272,10 @@ def test_a_scheduler_that_is_killed_leaves_its_runs_at_work_and_nothing_stuck(ho
     house.spec("a", "mark run-a", "wait_for run-go", *working("a"))
     house.spec("b", *working("b"))
     begun = house.begin("a", chain=True)
-    eventually((house.root / "run-a").exists)
+    wait_until((house.root / "run-a").exists)
     scheduler = identity_of(begun.record["pid"])
     os.kill(begun.record["pid"], signal.SIGKILL)
-    eventually(lambda: not is_alive(scheduler))
+    wait_until(lambda: not is_alive(scheduler))
     reconcile(house.places)
     with open_journal(house.places) as journal:
         (schedule,) = schedules(journal)
@@ -291,7 +291,7 @@ def test_somebody_elses_run_is_left_to_them(house):
     house.spec("a", "mark run-a", "wait_for run-go", *working("a"))
     house.spec("b", *working("b"))
     house.begin("a")
-    eventually((house.root / "run-a").exists)
+    wait_until((house.root / "run-a").exists)
     done = house.ended(house.begin("b", parallel=2).schedule_id)
     assert (done.note, len(house.attempts("a"))) == ("1 completed", 1)
     (house.root / "run-go").write_text("")

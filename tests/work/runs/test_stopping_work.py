@@ -17,7 +17,8 @@ from clew.work.runs.abandon import cancel_spec, delete_spec, reset_spec
 from clew.work.runs.listing import list_processes
 from clew.work.runs.reconcile import reconcile
 from clew.work.runs.takeover import pause, release, release_finished, take_over
-from tests.work.conftest import eventually, kill
+from tests.support.waiting import wait_until
+from tests.work.conftest import kill
 from tests.work.runs.conftest import AGENT
 
 HANGS = ("once run-stopped hang",)
@@ -29,7 +30,7 @@ def at_work(house, *steps, spec_id="001", criteria=("It works",)):
     house.spec(spec_id, *steps, f"mark run-{spec_id}", *HANGS, "keep_prompt run-prompt",
                "commit", "tick", criteria=criteria)  # fmt: skip
     house.begin(spec_id)
-    eventually((house.root / f"run-{spec_id}").exists)
+    wait_until((house.root / f"run-{spec_id}").exists)
     return house.latest(spec_id)
 
 
@@ -61,7 +62,7 @@ def test_an_agent_that_can_goes_on_with_its_own_session(house, tmp_path, monkeyp
     house.spec("001", "session s-42", "edit a.txt", "mark run-1", *HANGS, "commit a.txt", "tick",
                fields="provider: claude\nmodel: sonnet")  # fmt: skip
     house.begin("001")
-    eventually((house.root / "run-1").exists)
+    wait_until((house.root / "run-1").exists)
     assert pause(house.places, house.store, "001").session_id == "s-42"
     assert house.work("001").phase == "finished"
     first, second = (house.root / "run-words").read_text("utf-8").splitlines()
@@ -106,7 +107,7 @@ def test_a_spec_is_paused_while_its_checks_run(house):
         criteria=("One", "Two"), checks=("touch $CLEW_PROJECT/run-check; sleep 2", "sleep 600"),
     )  # fmt: skip
     house.begin("001")
-    eventually((house.root / "run-check").exists)
+    wait_until((house.root / "run-check").exists)
     assert pause(house.places, house.store, "001").phase == "paused"
     assert house.status("001") == "in_progress"
 

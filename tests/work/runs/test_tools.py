@@ -9,7 +9,7 @@ import pytest
 
 from tests.specs.tools.project import Chant
 from tests.support.client import face
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 
 EXTENDED = face("chant", "mcp", "--extended")
 
@@ -31,7 +31,7 @@ def test_work_is_started_listed_and_seen_in_the_log(house, chant):
         (house.root / ".chant" / "processes" / f"{started['process_id']}.json").read_text("utf-8")
     )
     assert {name: view[name] for name in started} == started
-    eventually((house.root / "run-001").exists)
+    wait_until((house.root / "run-001").exists)
     listed = chant.json("chant_work_list")
     assert [p["process_id"] for p in listed["processes"]] == [started["process_id"]]
     assert listed["processes"][0]["status"] == "running"
@@ -53,7 +53,7 @@ def test_pause_says_what_is_documented(house, chant):
     text = "Failed to pause work for spec '001': No running process found"
     assert chant.error("chant_pause", id="001") == text
     chant.json("chant_work_start", id="001")
-    eventually((house.root / "run-001").exists)
+    wait_until((house.root / "run-001").exists)
     assert chant.text("chant_pause", id="001") == "Successfully paused work for spec '001'"
     assert chant.json("chant_spec_get", id="001")["status"] == "in_progress"
 
@@ -63,7 +63,7 @@ def test_takeover_and_release(house, chant):
     text = "Failed to take over spec '001': Spec not currently being worked"
     assert chant.error("chant_takeover", id="001") == text
     chant.json("chant_work_start", id="001")
-    eventually((house.root / "run-001").exists)
+    wait_until((house.root / "run-001").exists)
     taken = chant.json("chant_takeover", id="001")
     assert list(taken)[:5] == ["spec_id", "analysis", "log_tail", "suggestion", "worktree_path"]
     assert taken["worktree_path"] == house.latest("001").worktree
@@ -77,7 +77,7 @@ def test_takeover_and_release(house, chant):
 def test_what_was_taken_over_can_be_finished_by_hand(house, chant):
     house.spec("001", "edit a.txt", "commit a.txt", "tick", "mark run-001", "hang")
     chant.json("chant_work_start", id="001")
-    eventually((house.root / "run-001").exists)
+    wait_until((house.root / "run-001").exists)
     chant.json("chant_takeover", id="001")
     chant.text("chant_release", id="001", then="finish")
     assert house.settled("001").phase == "finished"
@@ -89,11 +89,11 @@ def test_modes_are_named_as_documented(house, chant):
         house.spec(name, f"edit {name}.txt", f"commit {name}.txt", "tick")
     chain = chant.json("chant_work_start", id="b", chain=True)
     assert (chain["spec_id"], chain["mode"]) == ("b", "chain")
-    eventually(lambda: house.status("c") == "completed", 60)
-    eventually(lambda: chant.json("chant_work_list")["summary"]["running"] == 0)
+    wait_until(lambda: house.status("c") == "completed")
+    wait_until(lambda: chant.json("chant_work_list")["summary"]["running"] == 0)
     house.spec("d", "edit d.txt", "commit d.txt", "tick")
     assert chant.json("chant_work_start", id="d", parallel=2)["mode"] == "parallel(2)"
-    eventually(lambda: house.status("d") == "completed", 60)
+    wait_until(lambda: house.status("d") == "completed")
 
 
 def test_a_start_that_fails_says_why(house, chant):
@@ -112,9 +112,9 @@ def test_any_call_about_specs_puts_right_what_was_cut_off(house, chant):
 
     house.spec("001", "edit a.txt", "mark run-001", "hang")
     chant.json("chant_work_start", id="001")
-    eventually((house.root / "run-001").exists)
+    wait_until((house.root / "run-001").exists)
     run = house.latest("001")
     kill(run.owner)
-    eventually(lambda: not is_alive(run.owner))
+    wait_until(lambda: not is_alive(run.owner))
     assert chant.json("chant_spec_get", id="001")["status"] == "failed"
     assert house.latest("001").phase == "interrupted"

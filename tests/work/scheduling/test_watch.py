@@ -19,7 +19,7 @@ from clew.work.scheduling.watch_loop import Watch, WatchOptions
 from clew.work.worktrees.worktrees import path_of
 from tests.specs.tools.project import Chant
 from tests.support.client import BIN
-from tests.work.conftest import eventually
+from tests.support.waiting import wait_until
 from tests.work.merging.making import status_of
 
 
@@ -42,8 +42,8 @@ def test_the_tools_say_what_is_documented(shop):
         assert chant.json("chant_watch_status")["watch_running"] is True
         process = identity_of(pid)
         assert chant.text("chant_watch_stop") == f"Sent stop signal to watch process (PID: {pid})"
-        eventually(lambda: not is_alive(process))
-        eventually(lambda: not (shop.root / ".chant" / "watch.pid").exists())
+        wait_until(lambda: not is_alive(process))
+        wait_until(lambda: not (shop.root / ".chant" / "watch.pid").exists())
         assert chant.error("chant_watch_stop") == "Watch is not running"
     assert "watch ended" in log_of(shop)
 
@@ -92,8 +92,8 @@ def test_the_watch_merges_and_cleans_up(shop):
     shop.finished("001", {"one.txt": "1\n"})
     shop.finished("002", {"two.txt": "2\n"}, status="in_progress")
     start_watch(shop.places)
-    eventually((shop.root / "one.txt").exists)
-    eventually(lambda: not path_of(shop.root, "001").exists())
+    wait_until((shop.root / "one.txt").exists)
+    wait_until(lambda: not path_of(shop.root, "001").exists())
     stop_watch(shop.places, 20)
     assert not is_watched(shop.places)
     assert not (shop.root / "two.txt").exists()
@@ -132,7 +132,7 @@ def test_a_killed_watch_leaves_nothing_that_is_in_the_way(shop):
     pid = start_watch(shop.places)
     process = identity_of(pid)
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not is_alive(process))
+    wait_until(lambda: not is_alive(process))
     assert (shop.root / ".chant" / "watch.pid").exists()
     assert not is_watched(shop.places)
     with pytest.raises(NotFound, match="Watch is not running"):
@@ -158,7 +158,7 @@ def test_sigterm_in_the_middle_of_a_check_keeps_the_entry(shop):
     shop.finished("001", {"one.txt": "1\n"})
     main = shop.main()
     process = identity_of(start_watch(shop.places))
-    eventually(lambda: (entry := shop.entry("001")) and entry.candidate)
+    wait_until(lambda: (entry := shop.entry("001")) and entry.candidate)
     stop_watch(shop.places, 20)
     assert not is_alive(process)
     assert not (shop.root / ".chant" / "watch.pid").exists()
@@ -170,7 +170,7 @@ def test_sigterm_in_the_middle_of_a_check_keeps_the_entry(shop):
 def test_an_idle_watch_ends_by_itself(shop):
     shop.configure("watch:", "  poll_interval_ms: 100", "  idle_timeout_minutes: 0.005")
     start_watch(shop.places)
-    eventually(lambda: not is_watched(shop.places))
+    wait_until(lambda: not is_watched(shop.places))
     assert "nothing to do" in log_of(shop)
 
 
@@ -216,5 +216,5 @@ def test_ready_specs_are_started_only_if_asked(shop):
         watch.look()
         return watch.is_idle()
 
-    eventually(is_over, 60)
+    wait_until(is_over)
     assert status_of(shop, "001") == "needs_attention"  # it left a file that it did not commit
