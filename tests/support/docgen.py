@@ -507,6 +507,7 @@ def layer_list() -> str:
 DEPENDENCIES = {
     "click": "the command line: parsing, help and completion from one declaration",
     "psutil": "start times of processes, so that a reused number is never taken for a run",
+    "rapidfuzz": "known words that are a slip away from a misspelt one, in the search of commands",
     "rich": "tables on a terminal; imported only when standard output is one",
     "ruamel.yaml": "front matter that the quick reader does not plainly understand",
     "tomlkit": "host files in TOML, with their comments",

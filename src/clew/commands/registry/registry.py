@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.commands.files import paths
 from clew.commands.files.errors import RegistryFailure
@@ -25,13 +25,13 @@ from clew.commands.registry.registry_file import read_registry
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from clew.commands.files.layers import Layer
     from clew.commands.model import Command
     from clew.commands.registry.scan import Declared, Folder
-    from clew.commands.search.ranking import CommandIndex
 
+T = TypeVar("T")
 # Looking whether anything changed may take this part of the time.
 _SHARE = 20
 
@@ -65,7 +65,7 @@ class Shelf:
         self._stamp: object = None
         self._next_look = 0.0
         self._read: dict[str, tuple[object, Declared]] = {}
-        self._index: CommandIndex | None = None
+        self._prepared: dict[object, Any] = {}
 
     def registry(self, *, fresh: bool = False) -> Registry:
         """The registry; the disk is looked at unless that was done a moment ago."""
@@ -80,15 +80,14 @@ class Shelf:
         registry = self._registry or self.registry()
         return unique(registry.commands)
 
-    def index(self) -> CommandIndex:
-        """The search index over the registry as it is now."""
+    def prepared(self, prepare: Callable[[tuple[Command, ...]], T]) -> T:
+        """What `prepare` makes of the commands as they are now; made once for each state."""
         commands = usable(self.registry())
         with self._lock:
-            if self._index is None:
-                from clew.commands.search.ranking import CommandIndex
-
-                self._index = CommandIndex(commands)
-            return self._index
+            if prepare not in self._prepared:
+                self._prepared[prepare] = prepare(commands)
+            found: T = self._prepared[prepare]
+            return found
 
     def _look(self) -> None:
         started = time.monotonic()
@@ -99,7 +98,7 @@ class Shelf:
         stamp = (files, tuple((f.layer.origin, f.directory, f.stamps) for f in folders))
         if self._registry is None or stamp != self._stamp:
             self._registry = self._built(layers, listed, folders, broken)
-            self._stamp, self._index = stamp, None
+            self._stamp, self._prepared = stamp, {}
         now = time.monotonic()
         self._next_look = now + _SHARE * (now - started)
 

@@ -17,7 +17,6 @@ from operator import itemgetter
 
 from clew.commands.model import Command
 from clew.commands.search.cosine import PLAIN_ALGORITHMS, PlainIndex
-from clew.commands.search.glossary import Expression
 from clew.commands.search.terms import Reader, Term, Tokens
 from clew.commands.search.tokens import (
     LONGEST_TEXT,
@@ -27,6 +26,7 @@ from clew.commands.search.tokens import (
     pieces,
     stem,
 )
+from clew.commands.search.vocabulary import Expression
 
 RANKED = "ranked"
 ALGORITHMS = (RANKED, *PLAIN_ALGORITHMS)

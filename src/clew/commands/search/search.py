@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clew.commands.files.layers import DEFAULT_AGENT
 from clew.commands.files.names import is_name, nearest
 from clew.commands.registry.registry import known_agents, shelf
-from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT
+from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT, CommandIndex
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def search(  # noqa: PLR0913 - each is a setting of its own
     agents = known_agents(settings) if agent == ALL_AGENTS else (agent,)
     hits: list[Hit] = []
     for name in agents:
-        index = shelf(name, settings).index()
+        index = shelf(name, settings).prepared(CommandIndex)
         if any(asked):
             hits += index.search(
                 asked[0],

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 
-from clew.commands.search.glossary import Expression, synonyms, translations
-from clew.commands.search.spelling import Spelling
 from clew.commands.search.tokens import (
     STOP_WORDS,
     bigrams,
@@ -18,6 +16,7 @@ from clew.commands.search.tokens import (
     pieces,
     stem,
 )
+from clew.commands.search.vocabulary import Expression, Spelling, synonyms, translations
 
 LONGEST_QUERY = 2000
 MOST_TERMS = 48

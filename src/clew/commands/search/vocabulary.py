@@ -1,8 +1,11 @@
-"""Words that stand for other words: synonyms of developers, and Japanese for English."""
+"""Words that stand for other words: synonyms, Japanese for English, and the right spelling."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from clew.commands.search.tokens import stem
@@ -86,6 +89,47 @@ class Translations:
             if run[at : at + length] in self._english:
                 return length
         return 0
+
+
+class Spelling:
+    """Finds the known words that are a few slips away, and those that begin alike."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = sorted({word for word in words if len(word) > 2})
+
+    def nearest(self, word: str) -> list[tuple[str, float]]:
+        """The known words that are fewest slips away, each with how alike it is (0 to 1)."""
+        allowed = _slips_allowed(word)
+        if not allowed:
+            return []
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import extract
+
+        near = extract(word, self._words, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+        found = [(known, slips) for known, slips, _ in near if _believable(word, known, slips)]
+        fewest = min((slips for _, slips in found), default=0)
+        alike = 1 - fewest / (len(word) + 1)
+        return sorted((known, alike) for known, slips in found if slips == fewest)
+
+    def beginning_with(self, start: str) -> list[str]:
+        """Known words that the given letters begin."""
+        at = bisect_left(self._words, start)
+        return list(takewhile(lambda word: word.startswith(start), self._words[at:]))
+
+
+def _slips_allowed(word: str) -> int:
+    if len(word) < 3 or not word.isalpha():
+        return 0
+    return 1 if len(word) <= 5 else 2
+
+
+def _believable(word: str, known: str, slips: int) -> bool:
+    """Short words have many neighbours, so only swapped and missing letters are believed there."""
+    if sorted(known) == sorted(word):
+        return True
+    if len(word) <= 4:
+        return known[0] == word[0] and len(known) > len(word)
+    return slips == 1 or known[0] == word[0]
 
 
 @cache
