@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import zstandard
 
 from clew.advisors.actions.review_diff import _changes
-from clew.history.git.diff_lines import file_diffs
 from clew.history.git.stream import _commit, _parse_log
 from clew.history.questions import blame
 from clew.history.sync.ingest import index_commit
+from clew.kit.text.diff import file_diffs
 from clew.kit.text.redact import SecretLines, redact_patch
 from clew.thread.why.blame import _entries
 from clew.web.views.diffs import read_diff

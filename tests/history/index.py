@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from clew.history.git.patch import unquote
 from clew.history.search.pathmatch import matching_paths
 from clew.history.search.search import search_commits
 from clew.history.store.lookup import get_commit, get_patch
@@ -12,6 +11,7 @@ from clew.history.store.store import HistoryStore
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.errors import NotFound
+from clew.kit.text.diff import unquote
 
 LARGEST = 1024 * 1024
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.history.git.patch import changed_lines, unquote
 from clew.history.questions.touches import find_touches
 from clew.history.search.pathmatch import glob_pattern, matching_paths
 from clew.history.search.search import search_commits
@@ -362,26 +361,3 @@ def test_addresses_lose_their_passwords():
     assert without_password("https://u:tok@example.com/x.git") == "https://example.com/x.git"
     assert without_password("https://tok@example.com/x") == "https://example.com/x"
     assert without_password("https://example.com/a@b") == "https://example.com/a@b"
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.binary(min_size=1, max_size=20).filter(lambda raw: b"\x00" not in raw))
-def test_quoted_paths_are_read(raw):
-    signs = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
-    quoted = "".join(
-        f"\\{signs[c]}" if c in signs else chr(c) if 32 <= c < 127 else f"\\{c:03o}" for c in raw
-    )
-    try:
-        wanted = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        wanted = f'"{quoted}"'
-    assert unquote(f'"{quoted}"'.encode()) == wanted
-
-
-def test_lines_are_told_apart():
-    patch = (
-        b"diff --git a/q b/q\nindex 1..2\n--- a/q\n+++ b/q\n@@ -1,3 +1,3 @@ def f\n ctx\n"
-        b"--- gone\n+++ come\n\\ No newline at end of file\n"
-        b"diff --git a/r b/r\n--- a/r\n+++ b/r\n@@ -1 +1 @@\n-x\n+y\n"
-    )
-    assert changed_lines(patch) == ("++ come\ny", "-- gone\nx", "def f")

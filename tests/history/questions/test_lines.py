@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from clew.history.git.diff_lines import file_diffs
 from clew.history.questions import pickaxe as pickaxe_module
 from clew.history.questions.blame import blame, line_history
 from clew.history.questions.pickaxe import find_changes, index_words
@@ -94,17 +93,6 @@ def test_a_pattern_that_never_ends_is_ended(store, monkeypatch):
 )
 def test_the_index_is_asked_only_for_what_must_be_there(text, words):
     assert index_words(text) == words
-
-
-def test_a_patch_is_read_with_its_numbers():
-    patch = (
-        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@ def f\n a\n--- b\n+++ c\n"
-        "\\ No newline at end of file\ndiff --git a/o b/n\nrename from o\nrename to n\n"
-    )
-    first, second = file_diffs(patch)
-
-    assert (first.path, first.removed, first.added) == ("x", [(4, "-- b")], [(4, "++ c")])
-    assert (second.path, second.added) == ("n", [])
 
 
 def test_blame_is_gits_blame(store, story):

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clew.history.git.diff_lines import file_diffs, file_sections, header_name
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import PLAIN_DIFF, guard, run_git
+from clew.kit.text.diff import file_diffs
 from clew.specs.files.paths import CHANT
 from clew.specs.query.commits import commits_or_none
 
@@ -119,16 +119,12 @@ def _git(project: Path, *arguments: str) -> str:
 def _changes(text: str) -> tuple[Change, ...]:
     """A diff without context, taken apart; several changes of one file become one."""
     files: dict[str, Change] = {}
-    for section in file_sections(text):
-        if not section.startswith("diff --git "):
-            continue
-        one = next(file_diffs(section))
-        path = one.path or header_name(section)
-        known = files.get(path, Change(path))
-        files[path] = Change(
-            path,
+    for one in file_diffs(text):
+        known = files.get(one.path, Change(one.path))
+        files[one.path] = Change(
+            one.path,
             (*known.added, *one.added),
             known.removed + len(one.removed),
-            known.binary or "\nBinary files " in section,
+            known.binary or one.is_binary,
         )
     return tuple(files.values())

@@ -6,10 +6,10 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from clew.history.git.patch import unquote
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
 from clew.history.store.scope import bounded
 from clew.kit.git import PLAIN_DIFF, seconds_of
+from clew.kit.text.diff import unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.history.git.diff_lines import FileDiff, file_diffs, file_sections
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.lookup import read_patch
 from clew.history.store.scope import COUNTED, bounded, briefs, chosen_repos, lower_bound, span
 from clew.history.store.store import HistoryStore
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.sqlite import json_list
+from clew.kit.text.diff import FileDiff, file_diffs, sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -174,8 +174,7 @@ def may_match(patch: str, asked: dict[str, Any]) -> bool:
     if asked["regex"]:
         signs = {"both": "+-", "added": "+", "removed": "-"}[direction]
         search = re.compile(text).search
-        sections = file_sections(patch)
-        bodies = (part[part.find("\n@@ ") :] for part in sections if "\n@@ " in part)
+        bodies = (part[part.find("\n@@ ") :] for part in sections(patch) if "\n@@ " in part)
         return any(
             search(line[1:])
             for body in bodies
@@ -184,7 +183,7 @@ def may_match(patch: str, asked: dict[str, Any]) -> bool:
         )
     if text not in patch:
         return False
-    changes = (_more(section, text) for section in file_sections(patch) if text in section)
+    changes = (_more(section, text) for section in sections(patch) if text in section)
     return any(
         (more > 0 and direction != "removed") or (more < 0 and direction != "added")
         for more in changes

@@ -7,11 +7,11 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from clew.history.git.diff_lines import FileDiff, file_diffs
 from clew.history.store.lookup import changed_files, get_patch
 from clew.history.store.scope import COUNTED, among, bounded, briefs, chosen_repos, find_commit
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.sqlite import json_list
+from clew.kit.text.diff import FileDiff, file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

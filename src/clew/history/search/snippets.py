@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from clew.history.git.diff_lines import file_diffs
 from clew.history.search.query import Term, folded
+from clew.kit.text.diff import line_kind, line_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,7 @@ _BEFORE_MATCH = 60
 # So many places are looked at for each term, and of the lines that show it so many are weighed.
 _MOST_PLACES = 2000
 _MOST_LINES = 20
-_KINDS = {"+": "added", "-": "removed", " ": "context"}
 _ORDER = ("added", "removed", "context")
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
 # Signs between words, all on one line.
 _BETWEEN = r"(?:(?!\n)[\W_])+"
 
@@ -54,7 +52,7 @@ def snippets(
     best = sorted(found.items(), key=lambda item: (-item[1], _ORDER.index(item[0].kind)))
     shown = []
     for line, _ in best:
-        path, number = _place(patch, line)
+        path, number = line_place(patch, line.start)
         if path and shows_path(path):
             shown.append((line.start, _as_data(line, path, number)))
         if len(shown) == most:
@@ -118,31 +116,12 @@ def _pattern(term: Term) -> re.Pattern[str]:
 
 def _line(patch: str, start: int, at: int) -> _Line | None:
     """The line that begins there, if it is one of a file, with a match at a place."""
-    hunk = patch.rfind("\n@@ ", 0, start)
-    if hunk < 0 or patch.rfind("\ndiff --git ", 0, start) > hunk:
-        return None
-    end = patch.find("\n", start)
-    text = patch[start : len(patch) if end < 0 else end]
-    kind = _KINDS.get(text[:1])
+    kind = line_kind(patch, start)
     if kind is None:
         return None
-    return _Line(start, kind, text[1:], at - start - 1)
-
-
-def _place(patch: str, line: _Line) -> tuple[str, int]:
-    """The file of a line, and its number there: in the new file, or where it was removed."""
-    hunk = patch.rfind("\n@@ ", 0, line.start) + 1
-    section = patch.rfind("\ndiff --git ", 0, line.start) + 1
-    header = _HUNK.match(patch, hunk)
-    if header is None:
-        return "", 0
-    other = "+" if line.kind == "removed" else "-"
-    body = patch.find("\n", hunk) + 1
-    before = patch[body : line.start].split("\n")[:-1]
-    number = int(header[1] if line.kind == "removed" else header[2])
-    number += sum(1 for text in before if text[:1] not in (other, "\\"))
-    named = next(file_diffs(patch[section : patch.find("\n@@ ", section) + 1]), None)
-    return ("" if named is None else named.path), number
+    end = patch.find("\n", start)
+    text = patch[start + 1 : len(patch) if end < 0 else end]
+    return _Line(start, kind, text, at - start - 1)
 
 
 def _as_data(line: _Line, path: str, number: int) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clew.history.git.diff_lines import file_diffs
 from clew.history.semantic.vector_file import (
     WITH_SYNC,
     about,
@@ -27,6 +26,7 @@ from clew.history.store.scope import COUNTED, span
 from clew.kit.errors import Conflict
 from clew.kit.locks import LONG, locked
 from clew.kit.sqlite import json_list, writing
+from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
     import sqlite3

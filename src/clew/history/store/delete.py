@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from clew.history.git.patch import indexed_texts
+from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import LARGEST_PATCH, first_id, last_id
 from clew.history.store.packs import drop_patches
 from clew.kit.errors import Unavailable

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 
 import zstandard
 
-from clew.history.git.patch import (
-    count_lines,
+from clew.history.git.raw_changes import (
     indexed_texts,
-    is_binary_only,
     paired_sections,
     parse_raw,
     without_ignored,
@@ -44,6 +42,7 @@ from clew.history.sync.refs import existing_commits, mark_reachable, read_tips, 
 from clew.kit.errors import ClewError
 from clew.kit.git import GitError
 from clew.kit.sqlite import writing
+from clew.kit.text.diff import count_lines, is_binary_only
 from clew.kit.text.redact import redact_patch
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.history.git.patch import indexed_texts
+from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import CommitMeta, FileChange, IndexedCommit, first_id, last_id
 from clew.history.store.delete import raw_patch
 

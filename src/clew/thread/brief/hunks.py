@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from clew.history.git.diff_lines import file_sections
 from clew.history.store.lookup import small_patch
+from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 _LARGEST_PATCH = 200_000
 _MOST_LINES = 14
 _LONGEST_LINE = 120
-_NAME = re.compile(r"^\+\+\+ b/(.*?)\t?$", re.MULTILINE)
-_HUNK = re.compile(r"^(?=@@ )", re.MULTILINE)
 
 
 def telling_hunk(
@@ -25,21 +22,13 @@ def telling_hunk(
 ) -> str:
     """The hunk with most of the words, of the files asked about if it touches them; or nothing."""
     best, most = "", (0, 0)
-    for path, hunk in _hunks(small_patch(store, commit_id, _LARGEST_PATCH)):
+    files = file_diffs(small_patch(store, commit_id, _LARGEST_PATCH))
+    for path, hunk in ((file.path, hunk) for file in files for hunk in file.hunks):
         lowered = hunk.lower()
         score = (int(path in paths), sum(word in lowered for word in words))
         if score > most:
             best, most = _shown(path, hunk), score
     return best
-
-
-def _hunks(patch: str) -> list[tuple[str, str]]:
-    found = []
-    for section in file_sections(patch):
-        named = _NAME.search(section)
-        if named is not None:
-            found += [(named[1], hunk) for hunk in _HUNK.split(section)[1:]]
-    return found
 
 
 def _shown(path: str, hunk: str) -> str:

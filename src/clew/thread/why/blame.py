@@ -17,11 +17,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.git.patch import unquote
 from clew.history.git.ref_files import git_directory
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard
+from clew.kit.text.diff import unquote
 
 if TYPE_CHECKING:
     from clew.history.model import Repo

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
-from clew.history.git.diff_lines import file_diffs, file_sections, header_name
+from clew.kit.text.diff import FileDiff, file_diffs
 
 MOST_LINES = 6000
 _MOST_PER_FILE = 1500
 _LONGEST_LINE = 2000
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@ ?(.*)")
-_KINDS = {"+": "added", "-": "removed", " ": "same"}
 
 
 @dataclass(frozen=True)
@@ -67,56 +64,37 @@ def read_diff(patch: str) -> DiffView:
     """The files and lines of a unified diff."""
     view = DiffView()
     shown = 0
-    for section in file_sections(patch):
-        if not section.strip():
-            continue
-        file = _file(section, max(0, min(_MOST_PER_FILE, MOST_LINES - shown)))
-        shown += len(file.lines)
-        view.files.append(file)
+    for file in file_diffs(patch):
+        found = _file(file, max(0, min(_MOST_PER_FILE, MOST_LINES - shown)))
+        shown += len(found.lines)
+        view.files.append(found)
     return view
 
 
-def _file(section: str, most: int) -> FileView:
-    named = next(file_diffs(section), None)
-    view = FileView((named.path if named else "") or header_name(section), _note(section))
-    old = new = 0
-    in_hunk = False
-    for text in section.split("\n"):
-        hunk = _HUNK.match(text) if text.startswith("@@") else None
-        if hunk is not None:
-            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
-            _keep(view, Line("hunk", None, None, hunk[3]), most)
-            continue
-        kind = _KINDS.get(text[:1]) if in_hunk else None
-        if kind is None:
-            continue
-        line = Line(
-            kind,
-            None if kind == "added" else old,
-            None if kind == "removed" else new,
-            text[1 : _LONGEST_LINE + 1],
-        )
+def _file(file: FileDiff, most: int) -> FileView:
+    view = FileView(file.path, _note(file))
+    for kind, old, new, text in file.lines():
         view.added += kind == "added"
         view.removed += kind == "removed"
-        old, new = old + (kind != "added"), new + (kind != "removed")
-        _keep(view, line, most)
+        if len(view.lines) < most:
+            view.lines.append(
+                Line(
+                    kind,
+                    None if kind in ("added", "hunk") else old,
+                    None if kind in ("removed", "hunk") else new,
+                    text[:_LONGEST_LINE],
+                )
+            )
+        elif kind != "hunk":
+            view.left_out += 1
     return view
 
 
-def _keep(view: FileView, line: Line, most: int) -> None:
-    if len(view.lines) < most:
-        view.lines.append(line)
-    elif line.kind != "hunk":
-        view.left_out += 1
-
-
-def _note(section: str) -> str:
-    header = section.partition("\n@@")[0]
+def _note(file: FileDiff) -> str:
     marks = (
         ("\nnew file mode", "new"),
         ("\ndeleted file mode", "deleted"),
         ("\nrename from", "renamed"),
-        ("\nBinary files", "binary"),
-        ("\nGIT binary patch", "binary"),
     )
-    return ", ".join(word for mark, word in marks if mark in header)
+    notes = [word for mark, word in marks if mark in file.header]
+    return ", ".join([*notes, "binary"] if file.is_binary else notes)

@@ -1,0 +1,211 @@
+"""Unified diffs as git prints them: files, hunks, numbered lines, quoted names.
+
+Patches are bytes where they are stored and text where they are shown. They may be cut anywhere,
+may hold files of any encoding, and a merge's diff may have a column of signs for each parent.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, AnyStr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Line = tuple[str, int, int, str]
+
+_ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
+_ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+# A line of a file has a sign before it, so only the first line of a file's section begins so.
+_SECTION = "\ndiff --"
+_HUNK = re.compile(r"@@(@*) -(\d{1,9})[-,\d ]*\+(\d{1,9})(?:,\d+)? @@@* ?(.*)")
+_HUNKS = re.compile(r"^(?=@@)", re.MULTILINE)
+_NAMED = re.compile(r"^(\+\+\+|---|rename to|copy to) (.*?)\t*$", re.MULTILINE)
+_SIDE = re.compile(r'^("?)[ab]/')
+_KINDS = {"+": "added", "-": "removed", " ": "context"}
+
+
+class FileDiff:
+    """One file's section of a patch."""
+
+    def __init__(self, section: str) -> None:
+        """Read a section, which is one of `sections`."""
+        self.section = section
+        self.header = section.partition("\n@@")[0]
+
+    @cached_property
+    def path(self) -> str:
+        """The file's name after the change, or before it if the file was deleted."""
+        names = [(word, name) for word, name in _NAMED.findall(self.header) if name != "/dev/null"]
+        if not names:
+            return self._name_of_first_line()
+        word, name = next((one for one in names if one[0] != "---"), names[0])
+        path = unquote(name.encode("utf-8", "replace"))
+        return _SIDE.sub(r"\1", path) if word in ("+++", "---") else path
+
+    def _name_of_first_line(self) -> str:
+        """The only name of a file without lines: one whose mode changed, or something binary."""
+        first = self.header.partition("\n")[0]
+        name = first.removeprefix("diff --cc ")
+        if first.startswith("diff --git "):  # twice the same name: renamed files name it further on
+            name = first[(len(first) + len("diff --git ")) // 2 + 1 :]
+        return _SIDE.sub(r"\1", unquote(name.encode("utf-8", "replace")))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether git says only that the file differs."""
+        return "\nBinary files " in self.header or "\nGIT binary patch" in self.header
+
+    @property
+    def hunks(self) -> list[str]:
+        """The hunks, each with its header."""
+        return _HUNKS.split(self.section)[1:]
+
+    def lines(self) -> Iterator[Line]:
+        """Kind, number in the old and in the new file, and text of each line and hunk header."""
+        old = new = columns = 0
+        for text in self.section.split("\n"):
+            kind = _KINDS.get(text[:1])
+            if text[:2] == "@@" and (header := _HUNK.match(text)):
+                columns = 1 + len(header[1])
+                old, new = int(header[2]), int(header[3])
+                yield ("hunk", old, new, header[4])
+            elif kind is None or not columns:
+                continue
+            else:
+                if columns > 1:
+                    kind = _combined(text[:columns])
+                yield (kind, old, new, text[columns:])
+                old += kind != "added"
+                new += kind != "removed"
+
+    @property
+    def added(self) -> list[tuple[int, str]]:
+        """The added lines with their numbers in the new file."""
+        return self._changed[0]
+
+    @property
+    def removed(self) -> list[tuple[int, str]]:
+        """The removed lines with their numbers in the old file."""
+        return self._changed[1]
+
+    @cached_property
+    def _changed(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        added, removed = [], []
+        for kind, old, new, text in self.lines():
+            if kind == "added":
+                added.append((new, text))
+            elif kind == "removed":
+                removed.append((old, text))
+        return added, removed
+
+
+def _combined(signs: str) -> str:
+    """What became of a line that is compared with several parents."""
+    return "removed" if "-" in signs else "added" if "+" in signs else "context"
+
+
+def file_diffs(patch: str) -> Iterator[FileDiff]:
+    """The files of a patch, in its order."""
+    for section in sections(patch):
+        if section.strip():
+            yield FileDiff(section)
+
+
+def sections(patch: AnyStr) -> Iterator[AnyStr]:
+    """The patch file by file."""
+    mark = _SECTION if isinstance(patch, str) else _SECTION.encode()
+    start = 0
+    while start < len(patch):
+        end = patch.find(mark, start)
+        if end < 0:
+            yield patch[start:]
+            return
+        yield patch[start : end + 1]
+        start = end + 1
+
+
+def line_kind(patch: str, start: int) -> str | None:
+    """The kind of the line that begins at an offset; None outside of hunks."""
+    hunk = patch.rfind("\n@@ ", 0, start)
+    if hunk < 0 or patch.rfind(_SECTION, 0, start) > hunk:
+        return None
+    return _KINDS.get(patch[start : start + 1])
+
+
+def line_place(patch: str, start: int) -> tuple[str, int]:
+    """The file of the line at an offset, and its number: in the new file, or where it was."""
+    section = patch.rfind(_SECTION, 0, start) + 1
+    hunk = patch.rfind("\n@@ ", 0, start) + 1
+    header = _HUNK.match(patch, hunk)
+    if header is None:
+        return "", 0
+    is_removed = patch[start : start + 1] == "-"
+    other = "+" if is_removed else "-"
+    before = patch[patch.find("\n", hunk) + 1 : start].split("\n")[:-1]
+    number = int(header[2] if is_removed else header[3])
+    number += sum(1 for text in before if text[:1] not in (other, "\\"))
+    return FileDiff(patch[section : patch.find("\n@@ ", section) + 1]).path, number
+
+
+def changed_texts(patch: bytes) -> tuple[str, str, str]:
+    """Added text, removed text, and the context that hunk headers name."""
+    added: list[bytes] = []
+    removed: list[bytes] = []
+    context: list[bytes] = []
+    in_hunk = False
+    for line in patch.split(b"\n"):
+        first = line[:1]
+        if first == b"+":
+            if in_hunk:
+                added.append(line[1:])
+        elif first == b"-":
+            if in_hunk:
+                removed.append(line[1:])
+        elif first == b"d":
+            in_hunk = False
+        elif first == b"@":
+            in_hunk = True
+            end = line.find(b"@@", 2)
+            if 0 < end < len(line) - 3:
+                context.append(line[end + 3 :])
+    return _text(added), _text(removed), _text(list(dict.fromkeys(context)))
+
+
+def _text(lines: list[bytes]) -> str:
+    return b"\n".join(lines).decode("utf-8", "replace")
+
+
+def count_lines(patch: bytes) -> tuple[int, int]:
+    """How many lines a patch adds and removes."""
+    added = removed = 0
+    for section in sections(patch):
+        start = section.find(b"\n@@ ")
+        if start >= 0:
+            added += section.count(b"\n+", start)
+            removed += section.count(b"\n-", start)
+    return added, removed
+
+
+def is_binary_only(patch: bytes) -> bool:
+    """Whether a patch shows nothing but that binary files differ."""
+    if b"\nBinary files " not in patch:
+        return False
+    return all(b"\n@@ " not in part and b"\nBinary files " in part for part in sections(patch))
+
+
+def unquote(name: bytes) -> str:
+    """A path as git prints it, as text; one that is no UTF-8 stays in git's quotes."""
+    raw = name
+    if name[:1] == b'"' and name[-1:] == b'"':
+        raw = _ESCAPED.sub(_unescape, name[1:-1])
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("ascii", "backslashreplace")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
+    return bytes([_ESCAPES[code.decode()] if len(code) == 1 else int(code, 8) & 0xFF])
