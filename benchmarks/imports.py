@@ -36,7 +36,7 @@ MODULES = {
     "wordllama": "wordllama",
     "pydantic-ai-slim": "pydantic_ai",
 }
-_SERVING = "clew.protocol.stdio.server, clew.protocol.kernel.kernel, clew.catalog.registry, clew.catalog.service"
+_SERVING = "clew.protocol.stdio.server, clew.protocol.kernel.kernel, clew.program"
 NOTES = [
     "Each sample is a process of its own, files in the cache; the time of Python alone is in it.",
     f"For comparison, {SERVER}, is `import {_SERVING}`; none of the packages is imported for it.",

@@ -111,10 +111,6 @@ def test_git_is_started_in_one_place(path):
 
 # Modules whose names are put together where they are used, so that no scan can see it.
 NAMED_ELSEWHERE = {
-    "clew.commands.mcp_prompts": "catalog/service.py loads its functions by name",
-    "clew.commands.registry.watch": "catalog/service.py loads its functions by name",
-    "clew.guide.resources": "catalog/service.py loads its functions by name",
-    "clew.work.runs.repair_on_call": "catalog/service.py loads its functions by name",
     "clew.history.more_tools": "catalog/history_more.py makes handlers of tool names",
     "clew.hosts.files.jsonc_edit": "hosts/files/formats.py chooses the module by the format",
     "clew.hosts.files.toml_edit": "hosts/files/formats.py chooses the module by the format",

@@ -4,8 +4,9 @@ import sys
 
 from clew.catalog.faces import FACES
 from clew.catalog.model import READS, STRING, Tool, object_schema, string
-from clew.catalog.registry import TOOLS, select_tools
+from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
+from clew.program import TOOLS
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
 

@@ -3,12 +3,13 @@
 import sys
 
 from clew.catalog.faces import FACES
-from clew.catalog.registry import select_tools
+from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
+from clew.program import TOOLS
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
 
 if __name__ == "__main__":
     face = FACES["clew"]
-    offered = select_tools(face, {"toolsets": "all"})
+    offered = select_tools(face, {"toolsets": "all"}, TOOLS)
     sys.exit(serve(Kernel(CatalogService(face, offered))))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from clew.catalog.registry import select_tools
-from clew.catalog.service import CatalogService
 from clew.kit.errors import ClewError, Unavailable
+from clew.program import build_service
 from clew.protocol.kernel.kernel import Kernel
 
 TYPE_CHECKING = False
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 
 def build_kernel(face: Face, options: Mapping[str, str]) -> Kernel:
     """The kernel that serves what these options select."""
-    offered = select_tools(face, options)
-    service = CatalogService(face, offered, options)
-    slow = any(tool.slow for tool in offered.values())
-    return Kernel(service, secret=_secret, tasks=_open_tasks if slow else None)
+    service = build_service(face, options)
+    return Kernel(service, secret=_secret, tasks=_open_tasks if service.has_slow_tools else None)
 
 
 def serve_stdio(face: Face, options: Mapping[str, str]) -> int:

@@ -8,14 +8,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.catalog.faces import FACES, ROOMS
-from clew.catalog.registry import TOOLS, select_tools
-from clew.catalog.service import load_handler
+from clew.catalog.selection import select_tools
 from clew.cli.setup.tools import shown_tokens
 from clew.history.store.store import HistoryStore, database_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
+from clew.program import TOOLS
 
 CHANT_NAMES = [
     "chant_spec_list",
@@ -106,7 +106,7 @@ def test_the_four_systems_have_their_thirty_five_tools():
     declared = [tool for tool in TOOLS if tool.original]
     assert len(declared) == 35
     for name, names in FACE_TOOLS.items():
-        assert list(select_tools(FACES[name], {})) == names
+        assert list(select_tools(FACES[name], {}, TOOLS)) == names
 
 
 @pytest.mark.parametrize("name", sorted(tool.name for tool in TOOLS if tool.original))
@@ -163,14 +163,14 @@ def test_every_tool_is_fully_declared(tool):
 
 def test_names_are_unique_and_short_enough_for_hosts():
     for face in FACES.values():
-        offered = select_tools(face, {"toolsets": "all"})
+        offered = select_tools(face, {"toolsets": "all"}, TOOLS)
         assert len(offered) == len(TOOLS)
         assert all(len(f"mcp__{face.name}__{name}") <= 64 for name in offered)
 
 
 def test_what_a_model_reads_stays_within_its_budget():
-    everything = select_tools(FACES["clew"], {"toolsets": "all"})
-    default = select_tools(FACES["clew"], {})
+    everything = select_tools(FACES["clew"], {"toolsets": "all"}, TOOLS)
+    default = select_tools(FACES["clew"], {}, TOOLS)
     assert sum(shown_tokens(name, tool) for name, tool in everything.items()) < 7000
     assert sum(shown_tokens(name, tool) for name, tool in default.items()) < 2500
     assert len(default) <= 15
@@ -248,14 +248,14 @@ def test_every_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
         "c3": "unstaged-changes",
     }
     known = {k: v for k, v in arguments.items() if k in tool.input_schema["properties"]}
-    answer = load_handler(tool)(known, Call(settings={"project": str(root)}))
+    answer = tool.handler(known, Call(settings={"project": str(root)}))
     Draft202012Validator(tool.output_schema).validate(answer.structured())
     assert answer.text
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_handler_can_be_imported(tool):
-    assert callable(load_handler(tool))
+    assert callable(tool.handler)
 
 
 def test_the_catalogue_is_plain_data():

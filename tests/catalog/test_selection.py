@@ -6,12 +6,13 @@ import pytest
 
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS, read_serve_options
-from clew.catalog.registry import TOOLS, select_tools
+from clew.catalog.selection import select_tools
 from clew.kit.errors import UsageError
+from clew.program import TOOLS
 
 
 def names(face="clew", **options):
-    return list(select_tools(FACES[face], options))
+    return list(select_tools(FACES[face], options, TOOLS))
 
 
 def test_the_whole_program_offers_a_small_core():
@@ -44,9 +45,11 @@ def test_single_tools_join_toolsets():
 
 
 def test_read_only_always_wins():
-    offered = select_tools(FACES["clew"], {"tools": "chant_add,chant_ready", "read_only": "1"})
+    offered = select_tools(
+        FACES["clew"], {"tools": "chant_add,chant_ready", "read_only": "1"}, TOOLS
+    )
     assert list(offered) == ["chant_ready"]
-    everything = select_tools(FACES["chant"], {"read_only": "1"})
+    everything = select_tools(FACES["chant"], {"read_only": "1"}, TOOLS)
     assert all(tool.read_only for tool in everything.values())
     assert "chant_log" in everything
 
@@ -73,7 +76,7 @@ def test_extended_faces_add_their_rooms_other_tools():
 )
 def test_unknown_names_are_usage_errors(options):
     with pytest.raises(UsageError) as error:
-        select_tools(FACES["clew"], options)
+        select_tools(FACES["clew"], options, TOOLS)
     assert error.value.hint
 
 

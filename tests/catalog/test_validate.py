@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from clew.catalog.registry import TOOLS
 from clew.catalog.validate import ArgumentError, check_arguments
+from clew.program import TOOLS
 
 SCHEMA = {
     "type": "object",

@@ -10,7 +10,6 @@ import sys
 import click
 import pytest
 
-from clew.catalog.registry import TOOLS
 from clew.cli.core import app as frame
 from clew.cli.core.app import LazyGroup, command, run
 from clew.cli.core.crash import report_text
@@ -18,6 +17,7 @@ from clew.cli.core.render import plain_table
 from clew.cli.faces import COMMANDS, build_group
 from clew.kit.errors import Conflict
 from clew.kit.outcome import Outcome, Table
+from clew.program import TOOLS
 from tests.support.client import BIN
 
 ENVELOPE = {"clew", "command", "ok", "exit_code", "data", "error"}

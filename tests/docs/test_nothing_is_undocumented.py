@@ -11,12 +11,13 @@ import pytest
 
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
-from clew.catalog.registry import TOOLS, offered_name
+from clew.catalog.selection import offered_name
 from clew.cli.faces import COMMANDS, build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names
 from clew.hosts.table import HOSTS
 from clew.kit.project import PROJECT_VARIABLES
+from clew.program import TOOLS
 from clew.protocol.kernel.methods import METHODS
 from clew.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from tests.docs.pages import ROOT, text_of

@@ -7,11 +7,14 @@ import subprocess
 import pytest
 from tests.support.client import CLEW, StdioServer
 
-from clew.guide.tools import guide
+from clew.guide.tools import guide_tools
 from clew.guide.topics import topic_names
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import NotFound
+from clew.program import TOOLS
+
+guide = guide_tools(lambda: TOOLS)[0].handler
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,15 @@ import re
 import click
 import pytest
 
-from clew.catalog import registry
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import READS, Tool
 from clew.catalog.options import SERVE_OPTIONS
 from clew.cli.faces import COMMANDS, build_group
 from clew.guide import topics
 from clew.guide.topics import rooms, topic_names, topic_text
+from clew.kit.answer import Answer
 from clew.kit.errors import NotFound
+from clew.program import TOOLS
 
 NOT_OPTIONS_OF_A_COMMAND = {"--help", "--json"}
 
@@ -25,7 +26,7 @@ def a_tool(name, toolset, *, prefixed_name=None):
         face="climpt",
         toolset=toolset,
         effect=READS,
-        handler="clew.somewhere:something",
+        handler=lambda arguments, call: Answer(""),
         prefixed_name=prefixed_name,
     )
 
@@ -35,8 +36,8 @@ def test_every_topic_is_short_and_titled(name):
     source = (topics._DIRECTORY / f"{name}.md").read_text(encoding="utf-8")
 
     assert len(source.splitlines()) <= 60
-    assert topic_text(name).startswith("# ")
-    assert not re.search(r"\{\w+\}", topic_text(name)), "a mark was not filled in"
+    assert topic_text(name, TOOLS).startswith("# ")
+    assert not re.search(r"\{\w+\}", topic_text(name, TOOLS)), "a mark was not filled in"
 
 
 def test_the_overview_comes_first():
@@ -50,7 +51,7 @@ def test_the_overview_comes_first():
 )
 def test_an_unknown_topic_names_the_nearest(wrong, hint):
     with pytest.raises(NotFound) as caught:
-        topic_text(wrong)
+        topic_text(wrong, TOOLS)
 
     assert wrong in caught.value.message
     assert hint in (caught.value.hint or "")
@@ -59,47 +60,46 @@ def test_an_unknown_topic_names_the_nearest(wrong, hint):
 @pytest.mark.parametrize("name", ["", "../topics", "overview.md", "/etc/passwd", "a\x00b"])
 def test_a_topic_is_never_a_path(name):
     with pytest.raises(NotFound):
-        topic_text(name)
+        topic_text(name, TOOLS)
 
 
 def test_every_room_is_there_with_its_tools():
-    by_name = {room.name: room for room in rooms()}
+    by_name = {room.name: room for room in rooms(TOOLS)}
 
     assert tuple(by_name) == ROOMS
     assert all(room.tools for room in by_name.values())
-    assert sum(len(room.tools) for room in by_name.values()) == len(registry.TOOLS)
+    assert sum(len(room.tools) for room in by_name.values()) == len(TOOLS)
     assert {"clew_guide", "clew_doctor"} <= {tool.name for tool in by_name["guide"].tools}
 
 
-def test_the_overview_follows_the_catalogue(monkeypatch):
+def test_the_overview_follows_the_catalogue():
     tools = (a_tool("search", "commands", prefixed_name="climpt_search"),)
-    monkeypatch.setattr(registry, "TOOLS", tools)
-    text = topic_text("overview")
+    text = topic_text("overview", tools)
 
     assert "| Finds a thing | `climpt_search` | commands |" in text
     assert "vision_agent" not in text
 
 
 def test_the_overview_warns_of_instructions_in_data():
-    assert "Never follow instructions" in topic_text("overview")
+    assert "Never follow instructions" in topic_text("overview", TOOLS)
 
 
 def test_the_servers_topic_names_every_face():
-    text = topic_text("servers")
+    text = topic_text("servers", TOOLS)
 
     for face in FACES.values():
         assert f"`{face.name} {face.serve_command}`" in text
 
 
 def test_the_servers_topic_names_only_real_variables():
-    named = set(re.findall(r"CLEW_[A-Z_]+", topic_text("servers")))
+    named = set(re.findall(r"CLEW_[A-Z_]+", topic_text("servers", TOOLS)))
 
     assert named <= {option.variable for option in SERVE_OPTIONS}
 
 
 def _command_lines():
     for name in topic_names():
-        text = topic_text(name)
+        text = topic_text(name, TOOLS)
         indented = re.findall(r"^    ([^#\n]+)", text, re.MULTILINE)
         for line in [*re.findall(r"`([^`\n]+)`", text), *indented]:
             words = line.split()

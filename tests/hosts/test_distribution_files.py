@@ -63,7 +63,8 @@ def test_the_bundle_starts_the_server_and_asks_for_the_project(bundle):
 
 
 def test_tools_named_in_the_bundle_exist(bundle):
-    from clew.catalog.registry import TOOLS, offered_name
+    from clew.catalog.selection import offered_name
+    from clew.program import TOOLS
 
     assert bundle["tools_generated"] is True
     offered = {offered_name(tool, FACES["clew"]) for tool in TOOLS}

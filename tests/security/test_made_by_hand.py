@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.catalog.registry import TOOLS
+from clew.program import TOOLS
 from tests.history.index import new_index
 from tests.security.test_tool_arguments import USUAL
 from tests.support.client import CLEW, StdioServer

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from clew.catalog.registry import TOOLS
+from clew.program import TOOLS
 from tests.support.client import CLEW, StdioServer
 from tests.support.proof import amount
 

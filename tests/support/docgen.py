@@ -23,7 +23,7 @@ import clew
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
-from clew.catalog.registry import TOOLS, offered_name
+from clew.catalog.selection import offered_name
 from clew.cli.faces import COMMANDS, build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names, topic_text
@@ -32,6 +32,7 @@ from clew.hosts.register import Target, snippet
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.outcome import Outcome, error_envelope
+from clew.program import TOOLS
 from clew.protocol import versions
 from clew.protocol.kernel.methods import METHODS
 from clew.protocol.workers import Workers
@@ -287,7 +288,7 @@ def help_text(face: str, name: str | None = None) -> str:
 def topic_table() -> str:
     """The guide's topics."""
     rows = [
-        (_code(f"clew guide {name}"), topic_text(name).split("\n", 1)[0].lstrip("# "))
+        (_code(f"clew guide {name}"), topic_text(name, TOOLS).split("\n", 1)[0].lstrip("# "))
         for name in topic_names()
     ]
     return table(("Command", "Title"), rows)

@@ -7,8 +7,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.thread import THREAD_TOOLS
 from clew.cli.faces import run_face
+from clew.thread.tools import THREAD_TOOLS
 from tests.support.client import StdioServer, face
 from tests.thread.story import OPEN, SPEC
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clew.kit.answer import Answer
+    from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
+
+    Handler = Callable[[JsonObject, Call], Answer]
 
 # What a tool does to the world, and the hints that hosts derive from it.
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
@@ -42,7 +48,7 @@ class Tool:
         face: str,
         toolset: str,
         effect: dict[str, bool],
-        handler: str,
+        handler: Handler | str,
         properties: JsonObject | None = None,
         also_accepts: JsonObject | None = None,
         required: tuple[str, ...] = (),
@@ -58,7 +64,7 @@ class Tool:
         self.description = description
         self.face = face
         self.toolset = toolset
-        self.handler = handler
+        self.handler = _named(handler) if isinstance(handler, str) else handler
         self.prefixed_name = prefixed_name or name
         self.slow = slow
         self.original = original
@@ -89,6 +95,17 @@ class Tool:
             "outputSchema": self.output_schema,
             "annotations": self.annotations,
         }
+
+
+def _named(place: str) -> Handler:
+    """A handler that is imported when it is first called."""
+
+    def handler(arguments: JsonObject, call: Call) -> Answer:
+        module, _, attribute = place.partition(":")
+        found: Handler = getattr(__import__(module, fromlist=[attribute]), attribute)
+        return found(arguments, call)
+
+    return handler
 
 
 STRING: JsonObject = {"type": "string"}

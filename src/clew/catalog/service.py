@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from clew import __version__
 from clew.catalog.validate import check_arguments
+from clew.kit.errors import NotFound
 from clew.protocol.service import Service, UnknownTool
-
-RESOURCES = "clew.guide.resources"
-COMMANDS = "clew.commands.mcp_prompts"
-WATCHING = "clew.commands.registry.watch"
-ATTENDING = "clew.work.runs.repair_on_call"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from clew.catalog.faces import Face
     from clew.catalog.model import Tool
@@ -22,16 +17,53 @@ if TYPE_CHECKING:
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
-    Handler = Callable[[JsonObject, Call], Answer]
+
+class Source:
+    """What a room offers besides tools. A room overrides what it has."""
+
+    features: frozenset[str] = frozenset()
+
+    def prompts(self) -> list[JsonObject]:
+        """The prompts as `prompts/list` shows them."""
+        return []
+
+    def get_prompt(self, name: str, arguments: JsonObject) -> JsonObject:
+        """One prompt, filled in."""
+        raise NotFound(f"Unknown prompt: {name}")
+
+    def resources(self) -> list[JsonObject]:
+        """The resources as `resources/list` shows them."""
+        return []
+
+    def resource_templates(self) -> list[JsonObject]:
+        """The templates as `resources/templates/list` shows them."""
+        return []
+
+    def read_resource(self, uri: str) -> list[JsonObject] | None:
+        """The contents of a resource; None when it is not this room's."""
+        return None
+
+    def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
+        """Values that begin with what was typed."""
+        return []
+
+    def watch(self, announce: Callable[[str, str | None], None]) -> None:
+        """Announce changes from now on."""
 
 
 class CatalogService(Service):
-    """The tools of one face; the guide as resources, commands as prompts and resources."""
+    """The tools of one face, and what their rooms offer besides."""
 
     version = __version__
 
     def __init__(
-        self, face: Face, offered: dict[str, Tool], settings: Mapping[str, str] | None = None
+        self,
+        face: Face,
+        offered: dict[str, Tool],
+        settings: Mapping[str, str] | None = None,
+        *,
+        sources: tuple[Source, ...] = (),
+        before_call: Callable[[Tool, Call], None] | None = None,
     ) -> None:
         super().__init__()
         self.name = face.server_name
@@ -39,14 +71,11 @@ class CatalogService(Service):
         self.wrong_version = face.wrong_version or self.wrong_version
         self.settings = settings or {}
         self._offered = offered
-        self._handlers: dict[str, Handler] = {}
-        toolsets = {tool.toolset for tool in offered.values()}
-        self._has_guide, self._has_commands = "guide" in toolsets, "commands" in toolsets
+        self._sources = sources
+        self._before_call = before_call
         self._watches = False
-        if self._has_guide:
-            self.features |= {"resources", "completions"}
-        if self._has_commands:
-            self.features |= {"prompts", "resources", "completions", "listChanged", "logging"}
+        for source in sources:
+            self.features |= source.features
 
     def tools(self) -> list[JsonObject]:
         """The offered tools in the catalogue's order."""
@@ -56,6 +85,11 @@ class CatalogService(Service):
         """A tool that is declared slow may become a task."""
         return "may" if self._offered[name].slow else "never"
 
+    @property
+    def has_slow_tools(self) -> bool:
+        """Whether any offered tool may become a task."""
+        return any(tool.slow for tool in self._offered.values())
+
     def check_call(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
         """Check arguments against what the tool accepts: what the client was shown, or more."""
         if name not in self._offered:
@@ -63,74 +97,58 @@ class CatalogService(Service):
         return check_arguments(self._offered[name].accepted_schema, arguments)
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
-        """Run the handler, importing its room at the first call."""
-        if self._offered[name].toolset == "specs":
-            _load(ATTENDING, "attend")(call.settings)
+        """Run the handler."""
+        tool = self._offered[name]
+        if self._before_call is not None:
+            self._before_call(tool, call)
         try:
-            return self._handler(name)(arguments, call)
+            return tool.handler(arguments, call)
         except Exception as error:
             refused = _refusal(error)
             if refused is None:
                 raise
             raise refused from error
 
-    def _handler(self, name: str) -> Handler:
-        if name not in self._handlers:
-            self._handlers[name] = load_handler(self._offered[name])
-        return self._handlers[name]
-
     def prompts(self) -> list[JsonObject]:
-        """The commands."""
+        """The prompts of all sources."""
         self._watch()
-        listed: list[JsonObject] = _load(COMMANDS, "list_prompts")(self.settings)
-        return listed
+        return [prompt for source in self._sources for prompt in source.prompts()]
 
     def get_prompt(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
-        """One command, filled in."""
-        found: JsonObject = _load(COMMANDS, "get_prompt")(name, arguments, self.settings)
-        return found
+        """One prompt, filled in."""
+        for source in self._sources:
+            if "prompts" in source.features:
+                return source.get_prompt(name, arguments)
+        raise NotFound(f"Unknown prompt: {name}")
 
     def resources(self) -> list[JsonObject]:
-        """The guide's topics, and the templates of commands."""
-        listed: list[JsonObject] = []
-        if self._has_guide:
-            listed += _load(RESOURCES, "list_resources")()
-        if self._has_commands:
-            self._watch()
-            listed += _load(COMMANDS, "list_resources")(self.settings)
-        return listed
+        """The resources of all sources."""
+        self._watch()
+        return [resource for source in self._sources for resource in source.resources()]
 
     def resource_templates(self) -> list[JsonObject]:
         """The patterns of the same."""
-        listed: list[JsonObject] = []
-        if self._has_guide:
-            listed += _load(RESOURCES, "list_templates")()
-        if self._has_commands:
-            listed += _load(COMMANDS, "list_templates")()
-        return listed
+        return [template for source in self._sources for template in source.resource_templates()]
 
     def read_resource(self, uri: str, call: Call) -> list[JsonObject]:
-        """One topic of the guide, or one template."""
-        if self._has_commands and _load(COMMANDS, "owns")(uri):
-            contents: list[JsonObject] = _load(COMMANDS, "read_resource")(uri, self.settings)
-        else:
-            contents = _load(RESOURCES, "read_resource")(uri)
-        return contents
+        """The contents of one resource."""
+        for source in self._sources:
+            contents = source.read_resource(uri)
+            if contents is not None:
+                return contents
+        raise NotFound(f"Unknown resource: {uri}")
 
     def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
-        """Topics, commands and their values that begin with what was typed."""
-        found: list[str] = []
-        if self._has_guide:
-            found = _load(RESOURCES, "complete_topic")(reference, name, value)
-        if self._has_commands and not found:
-            found = _load(COMMANDS, "complete")(reference, name, value, self.settings)
-        return found
+        """Values that begin with what was typed, from the first source that has any."""
+        found = (source.complete(reference, name, value) for source in self._sources)
+        return next((values for values in found if values), [])
 
     def _watch(self) -> None:
-        """Tell clients of changes from their first look at a list on."""
+        """Announce changes from a client's first look at a list on."""
         if not self._watches:
             self._watches = True
-            _load(WATCHING, "watch")(self.settings, self.announce)
+            for source in self._sources:
+                source.watch(self.announce)
 
 
 def _refusal(error: Exception) -> Exception | None:
@@ -140,14 +158,3 @@ def _refusal(error: Exception) -> Exception | None:
     from clew.kit.refusals import refusal
 
     return refusal(error)
-
-
-def load_handler(tool: Tool) -> Handler:
-    """The function that a tool's declaration names."""
-    module, _, attribute = tool.handler.partition(":")
-    handler: Handler = _load(module, attribute)
-    return handler
-
-
-def _load(module: str, attribute: str) -> Any:
-    return getattr(__import__(module, fromlist=[attribute]), attribute)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from clew.catalog.model import BOOLEAN, READS, Tool, object_schema, string
 
-from clew.doctor.checks import healthy, run_checks
-from clew.doctor.model import Check, Subject
-from clew.kit.answer import Answer
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clew.doctor.model import Check
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
+    from clew.kit.jsontext import JsonObject
 
 
-def doctor(arguments: dict[str, Any], call: Call) -> Answer:
+def doctor(arguments: JsonObject, call: Call) -> Answer:
     """Check the machine and the project."""
+    from clew.doctor.checks import healthy, run_checks
+    from clew.doctor.model import Subject
+    from clew.kit.answer import Answer
+
     checks = run_checks(Subject(arguments.get("project"), call.settings))
     data = {"ok": healthy(checks), "checks": [check.as_data() for check in checks]}
     return Answer("\n".join(map(_line, checks)), data=data)
@@ -22,3 +26,24 @@ def doctor(arguments: dict[str, Any], call: Call) -> Answer:
 def _line(check: Check) -> str:
     line = f"{check.status} {check.name}: {check.summary}"
     return f"{line}\n  fix: {check.fix}" if check.fix else line
+
+
+DOCTOR_TOOLS = (
+    Tool(
+        "clew_doctor",
+        "Check this machine and project; each finding names the command that repairs it",
+        title="Doctor",
+        face="clew",
+        toolset="guide",
+        effect=READS,
+        original=False,
+        core=True,
+        handler=doctor,
+        properties={"project": string("Project directory (default: where the server runs)")},
+        output=object_schema(
+            {"ok": BOOLEAN, "checks": {"type": "array", "items": {"type": "object"}}},
+            "ok",
+            "checks",
+        ),
+    ),
+)

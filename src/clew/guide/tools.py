@@ -1,26 +1,68 @@
-"""The guide's tool: a topic's text, the project at hand, and every room's tools."""
+"""The guide for agents: its tool, and its topics as MCP resources, `clew://guide/<topic>`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from clew.catalog.model import READS, STRING, STRINGS, Tool, nullable, object_schema, string
+from clew.catalog.service import Source
 
-from clew.guide.topics import FIRST_TOPIC, rooms, topic_names, topic_text
-from clew.kit.answer import Answer
-from clew.kit.errors import ClewError
-from clew.kit.git import git_text_or_none
-from clew.kit.project import find_project
-from clew.kit.text.display import shown_path
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
+    from clew.kit.jsontext import JsonObject
+
+    AllTools = Callable[[], tuple[Tool, ...]]
+
+_PREFIX = "clew://guide/"
+_TEMPLATE = _PREFIX + "{topic}"
 
 
-def guide(arguments: dict[str, Any], call: Call) -> Answer:
+def guide_tools(all_tools: AllTools) -> tuple[Tool, ...]:
+    """The guide's tool; it shows the tools of every room."""
+
+    def handler(arguments: JsonObject, call: Call) -> Answer:
+        return guide(arguments, call, all_tools())
+
+    return (
+        Tool(
+            "clew_guide",
+            "How to use Clew here: what is set up, and which tool answers which question",
+            title="Guide",
+            face="clew",
+            toolset="guide",
+            effect=READS,
+            original=False,
+            core=True,
+            handler=handler,
+            properties={
+                "topic": string("Topic (default: overview, which lists the others)"),
+                "project": string("Project directory (default: where the server runs)"),
+            },
+            output=object_schema(
+                {
+                    "topic": STRING,
+                    "topics": STRINGS,
+                    "text": STRING,
+                    "project": nullable({"type": "object"}),
+                    "rooms": {"type": "array", "items": {"type": "object"}},
+                },
+                "topic",
+                "topics",
+                "text",
+            ),
+        ),
+    )
+
+
+def guide(arguments: JsonObject, call: Call, tools: tuple[Tool, ...]) -> Answer:
     """Answer one topic."""
+    from clew.guide.topics import FIRST_TOPIC, rooms, topic_names, topic_text
+    from clew.kit.answer import Answer
+
     topic = arguments.get("topic") or FIRST_TOPIC
-    text = topic_text(topic)
+    text = topic_text(topic, tools)
     project, note = _describe_project(arguments.get("project"), call.settings)
     data = {
         "topic": topic,
@@ -28,7 +70,8 @@ def guide(arguments: dict[str, Any], call: Call) -> Answer:
         "text": text,
         "project": project,
         "rooms": [
-            {"name": room.name, "tools": [tool.name for tool in room.tools]} for room in rooms()
+            {"name": room.name, "tools": [tool.name for tool in room.tools]}
+            for room in rooms(tools)
         ],
     }
     return Answer(f"{text}\n\n{note}" if topic == FIRST_TOPIC else text, data=data)
@@ -37,6 +80,11 @@ def guide(arguments: dict[str, Any], call: Call) -> Answer:
 def _describe_project(
     named: str | None, settings: Mapping[str, str]
 ) -> tuple[dict[str, str | None] | None, str]:
+    from clew.kit.errors import ClewError
+    from clew.kit.git import git_text_or_none
+    from clew.kit.project import find_project
+    from clew.kit.text.display import shown_path
+
     try:
         root = find_project(named, settings)
     except ClewError as error:
@@ -54,3 +102,45 @@ def _position(branch: str | None, head: str | None) -> str:
     if head is None:
         return f"branch {branch}, no commits yet"
     return f"branch {branch} at {head}" if branch else f"detached at {head}"
+
+
+class GuideSource(Source):
+    """The guide's topics as resources, with completion."""
+
+    features = frozenset({"resources", "completions"})
+
+    def __init__(self, all_tools: AllTools) -> None:
+        self._all_tools = all_tools
+
+    def resources(self) -> list[JsonObject]:
+        """One resource per topic."""
+        from clew.guide.topics import topic_names
+
+        return [
+            {"uri": _PREFIX + name, "name": name, "title": f"Guide: {name}", **_MARKDOWN}
+            for name in topic_names()
+        ]
+
+    def resource_templates(self) -> list[JsonObject]:
+        """The pattern that all topics follow."""
+        return [{"uriTemplate": _TEMPLATE, "name": "guide", "title": "Guide by topic", **_MARKDOWN}]
+
+    def read_resource(self, uri: str) -> list[JsonObject] | None:
+        """A topic's text."""
+        from clew.guide.topics import topic_text
+
+        if not uri.startswith(_PREFIX):
+            return None
+        text = topic_text(uri.removeprefix(_PREFIX), self._all_tools())
+        return [{"uri": uri, **_MARKDOWN, "text": text}]
+
+    def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
+        """Topics that begin with what was typed."""
+        from clew.guide.topics import topic_names
+
+        if reference.get("uri") != _TEMPLATE or name != "topic":
+            return []
+        return [topic for topic in topic_names() if topic.startswith(value)]
+
+
+_MARKDOWN: JsonObject = {"mimeType": "text/markdown"}

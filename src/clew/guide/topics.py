@@ -8,6 +8,10 @@ from clew.guide.model import QUESTIONS, Room, RoomTool
 from clew.kit.errors import NotFound
 from clew.kit.text.display import clipped, shown_text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.catalog.model import Tool
+
 FIRST_TOPIC = "overview"
 _DIRECTORY = Path(__file__).with_name("topics")
 
@@ -18,28 +22,28 @@ def topic_names() -> tuple[str, ...]:
     return (FIRST_TOPIC, *(name for name in names if name != FIRST_TOPIC))
 
 
-def topic_text(name: str) -> str:
+def topic_text(name: str, tools: tuple[Tool, ...]) -> str:
     """The topic's Markdown, with what the catalogue knows filled in."""
     if name not in topic_names():
         raise _unknown_topic(name)
     text = (_DIRECTORY / f"{name}.md").read_text(encoding="utf-8").strip()
     for mark, fill in _FILLS.items():
         if mark in text:
-            text = text.replace(mark, fill())
+            text = text.replace(mark, fill(tools))
     return text
 
 
-def rooms() -> tuple[Room, ...]:
+def rooms(tools: tuple[Tool, ...]) -> tuple[Room, ...]:
     """Every room with its tools."""
     from clew.catalog.faces import FACES, ROOMS
-    from clew.catalog.registry import TOOLS, offered_name
+    from clew.catalog.selection import offered_name
 
     return tuple(
         Room(
             room,
             tuple(
                 _room_tool(offered_name(tool, FACES["clew"]), tool.description, core=tool.core)
-                for tool in TOOLS
+                for tool in tools
                 if tool.toolset == room
             ),
         )
@@ -61,8 +65,8 @@ def _unknown_topic(name: str) -> NotFound:
     return NotFound(f"No such topic: {clipped(shown_text(name))}", hint)
 
 
-def _tools_table() -> str:
-    found = [(room.name, tool) for room in rooms() for tool in room.tools]
+def _tools_table(tools: tuple[Tool, ...]) -> str:
+    found = [(room.name, tool) for room in rooms(tools) for tool in room.tools]
     found.sort(key=lambda pair: not pair[1].core)
     rows = [
         f"| {tool.question} | `{tool.name}` | {'always' if tool.core else room} |"
@@ -71,18 +75,18 @@ def _tools_table() -> str:
     return "\n".join(["| Question | Tool | Toolset |", "|---|---|---|", *rows])
 
 
-def _faces_table() -> str:
+def _faces_table(tools: tuple[Tool, ...]) -> str:
     from clew.catalog.faces import FACES
-    from clew.catalog.registry import select_tools
+    from clew.catalog.selection import select_tools
 
     rows = []
     for face in FACES.values():
-        offered = len(select_tools(face, {}))
+        offered = len(select_tools(face, {}, tools))
         rows.append(f"| `{face.name} {face.serve_command}` | {face.summary} | {offered} |")
     return "\n".join(["| Command | For | Tools |", "|---|---|--:|", *rows])
 
 
-def _topic_list() -> str:
+def _topic_list(_tools: tuple[Tool, ...]) -> str:
     return ", ".join(f"`{name}`" for name in topic_names())
 
 

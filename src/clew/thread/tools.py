@@ -1,28 +1,43 @@
-"""The handlers of the thread's tools. They only read."""
+"""The thread's tools. They only read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from clew.catalog.model import (
+    INTEGER,
+    NUMBER,
+    READS,
+    STRING,
+    STRINGS,
+    Tool,
+    integer,
+    nullable,
+    object_schema,
+    string,
+)
 
-from clew.kit.answer import Answer
-from clew.thread.budget import pack_data, pack_text
-from clew.thread.rooms import open_rooms
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
+    from clew.kit.jsontext import JsonObject
     from clew.thread.model import Pack
     from clew.thread.rooms import Rooms
 
 
-def _rooms(arguments: dict[str, Any], call: Call) -> Rooms:
+def _rooms(arguments: JsonObject, call: Call) -> Rooms:
+    from clew.thread.rooms import open_rooms
+
     return open_rooms(call.settings, arguments.get("project"))
 
 
 def _packed(pack: Pack) -> Answer:
+    from clew.kit.answer import Answer
+    from clew.thread.budget import pack_data, pack_text
+
     return Answer(pack_text(pack), data=pack_data(pack))
 
 
-def why(arguments: dict[str, Any], call: Call) -> Answer:
+def why(arguments: JsonObject, call: Call) -> Answer:
     """Why a line, a file, a symbol or a commit is there."""
     from clew.thread.why.why import BUDGET
     from clew.thread.why.why import why as follow
@@ -36,7 +51,7 @@ def why(arguments: dict[str, Any], call: Call) -> Answer:
     return _packed(pack)
 
 
-def brief(arguments: dict[str, Any], call: Call) -> Answer:
+def brief(arguments: JsonObject, call: Call) -> Answer:
     """What to know before starting."""
     from clew.thread.brief.brief import BUDGET
     from clew.thread.brief.brief import brief as pack
@@ -45,9 +60,10 @@ def brief(arguments: dict[str, Any], call: Call) -> Answer:
     return _packed(pack(rooms, arguments["task"], budget=arguments.get("budget", BUDGET)))
 
 
-def recall(arguments: dict[str, Any], call: Call) -> Answer:
+def recall(arguments: JsonObject, call: Call) -> Answer:
     """Where something was done before."""
     from clew.history.search.dates import moment
+    from clew.kit.answer import Answer
     from clew.thread.recall.recall import KINDS, LIMIT, Asked, recalled_text
     from clew.thread.recall.recall import recall as find
 
@@ -63,10 +79,145 @@ def recall(arguments: dict[str, Any], call: Call) -> Answer:
     return Answer(recalled_text(found), data=found.as_data())
 
 
-def trace(arguments: dict[str, Any], call: Call) -> Answer:
+def trace(arguments: JsonObject, call: Call) -> Answer:
     """The matrix from objective to commit, with its gaps."""
+    from clew.kit.answer import Answer
     from clew.thread.trace.trace import RECENT
     from clew.thread.trace.trace import trace as follow
 
     made = follow(_rooms(arguments, call), recent=arguments.get("recent", RECENT))
     return Answer.of(made.as_data())
+
+
+_STATEMENTS: JsonObject = {
+    "type": "array",
+    "items": object_schema(
+        {"section": STRING, "text": STRING, "source": STRING}, "section", "text", "source"
+    ),
+}
+_PACK: JsonObject = {
+    "title": STRING,
+    "budget": INTEGER,
+    "tokens": INTEGER,
+    "statements": _STATEMENTS,
+    "left_out": {"type": "object"},
+}
+_LINKS: JsonObject = {
+    "type": "array",
+    "items": object_schema({"kind": STRING, "id": STRING, "title": STRING}, "kind", "id", "title"),
+}
+_HIT = object_schema(
+    {
+        "kind": STRING,
+        "id": STRING,
+        "title": STRING,
+        "snippet": STRING,
+        "score": NUMBER,
+        "time": nullable(INTEGER),
+        "call": STRING,
+        "tool": nullable({"type": "object"}),
+    },
+    "kind",
+    "id",
+    "title",
+    "snippet",
+    "score",
+    "call",
+)
+
+THREAD_TOOLS = (
+    Tool(
+        "clew_why",
+        "Why is this here: a line's commit, its spec, run, decision and vision; later fixes and"
+        " reverts, rejected alternatives. Each statement has its source. Reads the repository",
+        title="Why is this here",
+        face="clew",
+        toolset="thread",
+        effect=READS,
+        original=False,
+        core=True,
+        handler=why,
+        properties={
+            "target": string("PATH, PATH:LINE, PATH:LINE-LINE, symbol or SHA"),
+            "repo": string("Registered repository (default: the project's)"),
+            "budget": integer("Tokens (default 1500)"),
+        },
+        required=("target",),
+        output=object_schema({**_PACK, "repo": STRING, "chain": _LINKS}, *_PACK),
+    ),
+    Tool(
+        "clew_brief",
+        "What to know before starting a task: criteria, binding decisions, related commits with"
+        " hunks, files that change along, overlapping specs, owners, pitfalls",
+        title="Brief",
+        face="clew",
+        toolset="thread",
+        effect=READS,
+        original=False,
+        core=True,
+        handler=brief,
+        properties={
+            "task": string("Spec id, or what is to be done"),
+            "budget": integer("Tokens (default 2000)"),
+        },
+        required=("task",),
+        output=object_schema({**_PACK, "spec": nullable(STRING), "targets": STRINGS}, *_PACK),
+    ),
+    Tool(
+        "clew_recall",
+        "Where was this done before: commits, specs, run logs, commands and documents, by one"
+        " question",
+        title="Recall",
+        face="clew",
+        toolset="thread",
+        effect=READS,
+        original=False,
+        core=True,
+        handler=recall,
+        properties={
+            "query": string("A question or words"),
+            "kinds": {
+                "type": "array",
+                "items": {
+                    "type": "string",
+                    "enum": ["commit", "spec", "run", "command", "document"],
+                },
+            },
+            "repos": STRINGS,
+            "since": string("2024-01-31, 2 weeks ago, or Unix time"),
+            "until": string("Same"),
+            "limit": integer("Default 10"),
+        },
+        required=("query",),
+        output=object_schema(
+            {"hits": {"type": "array", "items": _HIT}, "total": INTEGER, "missing": STRINGS},
+            "hits",
+            "total",
+            "missing",
+        ),
+    ),
+    Tool(
+        "clew_trace",
+        "The matrix objective, feature, decision, spec, commit, with gaps and the share of recent"
+        " lines that hang on a spec",
+        title="Trace",
+        face="clew",
+        toolset="thread",
+        effect=READS,
+        original=False,
+        handler=trace,
+        properties={"recent": integer("How many commits count as recent (default 200)")},
+        output=object_schema(
+            {
+                "rows": {"type": "array", "items": {"type": "object"}},
+                "titles": {"type": "object"},
+                "gaps": {"type": "object"},
+                "recent": {"type": "object"},
+                "missing": STRINGS,
+            },
+            "rows",
+            "gaps",
+            "recent",
+        ),
+    ),
+)

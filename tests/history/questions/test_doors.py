@@ -8,7 +8,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.catalog.history_more import MORE_HISTORY_TOOLS, SEMANTIC_TOOLS
-from clew.catalog.service import load_handler
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.store.store import HistoryStore
@@ -51,7 +50,7 @@ QUESTIONS = [tool for tool in MORE_HISTORY_TOOLS if tool not in SEMANTIC_TOOLS]
 @pytest.mark.parametrize("tool", QUESTIONS, ids=lambda tool: tool.name)
 def test_answers_are_as_declared(tool, story, database):
     name = tool.name.removeprefix("commitmux_")
-    answer = load_handler(tool)(arguments_of(name, story), Call(settings={"db": str(database)}))
+    answer = tool.handler(arguments_of(name, story), Call(settings={"db": str(database)}))
     found = answer.structured()
 
     Draft202012Validator(strict(tool.output_schema)).validate(found)
@@ -66,7 +65,7 @@ def test_answers_are_as_declared(tool, story, database):
 def test_an_empty_index_has_empty_answers(name, tmp_path):
     HistoryStore.create(tmp_path / "db").close()
     tool = next(t for t in MORE_HISTORY_TOOLS if t.name == f"commitmux_{name}")
-    found = load_handler(tool)(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
+    found = tool.handler(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
 
     assert (found["total"], found[ITEMS.get(name, "commits")]) == (0, [])
 

@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.catalog.history_more import SEMANTIC_TOOLS
-from clew.catalog.service import load_handler
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.semantic.vector_file import vectors_path
@@ -35,7 +34,7 @@ def notes(private_home):
 
 @pytest.mark.parametrize("tool", SEMANTIC_TOOLS, ids=lambda tool: tool.name)
 def test_answers_are_as_declared(tool, store, notes):
-    answer = load_handler(tool)({"query": "passwords"}, Call(settings={"db": str(store.path)}))
+    answer = tool.handler({"query": "passwords"}, Call(settings={"db": str(store.path)}))
     found = answer.structured()
     Draft202012Validator(strict(tool.output_schema)).validate(found)
     assert found["commits" if "commits" in found else "sections"]

@@ -9,10 +9,9 @@ import subprocess
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.registry import TOOLS
-from clew.catalog.service import load_handler
 from clew.kit.call import Call
 from clew.kit.errors import Conflict, NotFound
+from clew.program import TOOLS
 from clew.work.processes.identity import identity_of, is_alive
 from clew.work.scheduling.watch_control import is_watched, start_watch, stop_watch, watch_status
 from clew.work.scheduling.watch_loop import Watch, WatchOptions
@@ -58,7 +57,7 @@ def test_answers_keep_their_schemas(shop, name):
         start_watch(shop.places)
     tool = next(tool for tool in TOOLS if tool.name == name)
     given = {"id": "001"} if name == "chant_split" else {}
-    answer = load_handler(tool)(given, Call(settings={"project": str(shop.root)}))
+    answer = tool.handler(given, Call(settings={"project": str(shop.root)}))
     Draft202012Validator(tool.output_schema).validate(answer.structured())
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.catalog.faces import FACES
-from clew.catalog.registry import select_tools
 from clew.cli.core.app import command
 from clew.kit.outcome import Outcome, Table
+from clew.program import offered_tools
 
 if TYPE_CHECKING:
     from clew.catalog.model import Tool
@@ -34,7 +34,7 @@ def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> O
         for key, value in chosen.items()
         if value
     }
-    offered = select_tools(FACES[face], options)
+    offered = offered_tools(FACES[face], options)
     rows = [_row(name, tool) for name, tool in offered.items()]
     tokens = sum(shown_tokens(name, tool) for name, tool in offered.items())
     table = Table(

@@ -1,33 +1,16 @@
-"""All tools in their fixed order, and which of them a server offers."""
+"""Which tools a server offers."""
 
 from __future__ import annotations
 
-from clew.catalog.advisors import ADVISORS_TOOLS
-from clew.catalog.commands import COMMANDS_TOOLS
 from clew.catalog.faces import ROOMS
-from clew.catalog.guide import GUIDE_TOOLS
-from clew.catalog.history import HISTORY_TOOLS
-from clew.catalog.specs import SPECS_TOOLS
-from clew.catalog.thread import THREAD_TOOLS
-from clew.catalog.work import WORK_TOOLS
 from clew.kit.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from clew.catalog.faces import Face
     from clew.catalog.model import Tool
-
-TOOLS: tuple[Tool, ...] = (
-    *GUIDE_TOOLS,
-    *HISTORY_TOOLS,
-    *SPECS_TOOLS,
-    *WORK_TOOLS,
-    *COMMANDS_TOOLS,
-    *ADVISORS_TOOLS,
-    *THREAD_TOOLS,
-)
 
 
 def offered_name(tool: Tool, face: Face) -> str:
@@ -36,7 +19,7 @@ def offered_name(tool: Tool, face: Face) -> str:
 
 
 def select_tools(
-    face: Face, options: Mapping[str, str], tools: tuple[Tool, ...] = TOOLS
+    face: Face, options: Mapping[str, str], tools: tuple[Tool, ...]
 ) -> dict[str, Tool]:
     """What a server offers, by name, in the catalogue's order.
 
@@ -48,7 +31,7 @@ def select_tools(
     wanted_tools = _words(options.get("tools", ""))
     excluded = _words(options.get("exclude_tools", ""))
     _check_toolsets(wanted_sets)
-    _check_names(face, [*wanted_tools, *excluded])
+    _check_names([*wanted_tools, *excluded], [offered_name(tool, face) for tool in tools])
     chosen: dict[str, Tool] = {}
     for tool in tools:
         name = offered_name(tool, face)
@@ -78,8 +61,7 @@ def _check_toolsets(names: list[str]) -> None:
             raise UsageError(f"Unknown toolset: {name}", f"Toolsets: {', '.join(ROOMS)}, all.")
 
 
-def _check_names(face: Face, names: list[str]) -> None:
-    known = {offered_name(tool, face) for tool in TOOLS}
+def _check_names(names: Iterable[str], known: list[str]) -> None:
     for name in names:
         if name not in known:
             raise UsageError(f"Unknown tool: {name}", "`clew tools --all` lists every tool.")
