@@ -16,6 +16,7 @@ from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
 from clew.program import TOOLS
+from tests.support.each import for_each
 
 CHANT_NAMES = [
     "chant_spec_list",
@@ -109,7 +110,7 @@ def test_the_four_systems_have_their_thirty_five_tools():
         assert list(select_tools(FACES[name], {}, TOOLS)) == names
 
 
-@pytest.mark.parametrize("name", sorted(tool.name for tool in TOOLS if tool.original))
+@for_each(sorted(tool.name for tool in TOOLS if tool.original))
 def test_parameters_are_exactly_the_documented_ones(name):
     short = name.removeprefix("chant_").removeprefix("spec_")
     by_id = ({"id": "string"}, ["id"])
@@ -142,7 +143,7 @@ def test_descriptions_are_exact(name, description):
     assert BY_NAME[name].description == description
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@for_each(TOOLS, lambda tool: tool.name)
 def test_every_tool_is_fully_declared(tool):
     wire = tool.wire(tool.name)
     assert wire["title"]
@@ -253,7 +254,7 @@ def test_every_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
     assert answer.text
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@for_each(TOOLS, lambda tool: tool.name)
 def test_every_handler_can_be_imported(tool):
     assert callable(tool.handler)
 

@@ -25,6 +25,7 @@ from tests.docs.pages import (
     steps,
     text_of,
 )
+from tests.support.each import for_each
 
 RUN = [
     ROOT / "README.md",
@@ -47,14 +48,14 @@ def parse(words):
         pass  # --help and --version end here
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_command_lines_parse(path):
     for line in shell_lines(path):
         for words in our_commands(line):
             parse(words)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_commands_in_the_text_exist(path):
     for face, *rest in inline_commands(path):
         group = build_group(face)

@@ -7,7 +7,6 @@ import json
 import re
 
 import click
-import pytest
 
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
@@ -22,6 +21,7 @@ from clew.protocol.kernel.methods import METHODS
 from clew.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from tests.docs.pages import ROOT, text_of
 from tests.support import docgen
+from tests.support.each import for_each
 
 REFERENCE = ROOT / "docs" / "reference"
 SOURCES = sorted((ROOT / "src" / "clew").rglob("*.py"))
@@ -43,7 +43,7 @@ def load(face, name):
     return command
 
 
-@pytest.mark.parametrize(("face", "name"), ALL_COMMANDS)
+@for_each(ALL_COMMANDS)
 def test_every_command_and_option_is_in_the_reference(face, name):
     shown = section(REFERENCE / "cli.md", f"### {face} {name}")
 
@@ -53,7 +53,7 @@ def test_every_command_and_option_is_in_the_reference(face, name):
                 assert word in shown, f"{face} {name} {word}"
 
 
-@pytest.mark.parametrize(("face", "name"), ALL_COMMANDS)
+@for_each(ALL_COMMANDS)
 def test_every_command_and_option_has_help(face, name):
     command = load(face, name)
 
@@ -64,12 +64,12 @@ def test_every_command_and_option_has_help(face, name):
             assert parameter.help, f"{face} {name} {parameter.opts}"
 
 
-@pytest.mark.parametrize("face", FACES)
+@for_each(FACES)
 def test_every_face_is_in_the_readme(face):
     assert f"`{face} {FACES[face].serve_command}`" in text_of(ROOT / "README.md")
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@for_each(TOOLS, lambda tool: tool.name)
 def test_every_tool_and_parameter_is_in_the_reference(tool):
     shown = section(REFERENCE / "tools.md", f"### {tool.name}")
 
@@ -79,12 +79,12 @@ def test_every_tool_and_parameter_is_in_the_reference(tool):
         assert f"| `{parameter}` |" in shown
 
 
-@pytest.mark.parametrize("topic", topic_names())
+@for_each(topic_names())
 def test_every_topic_is_in_the_reference(topic):
     assert f"`clew guide {topic}`" in text_of(REFERENCE / "cli.md")
 
 
-@pytest.mark.parametrize("key", HOSTS)
+@for_each(HOSTS)
 def test_every_host_has_a_page_that_says_all(key):
     host = HOSTS[key]
     page = text_of(ROOT / "docs" / "how-to" / f"{key}.md")
@@ -100,17 +100,17 @@ def test_every_host_has_a_page_that_says_all(key):
         assert f"clew setup {key}{option}\n" in page
 
 
-@pytest.mark.parametrize("name", METHODS)
+@for_each(METHODS)
 def test_every_method_is_in_the_reference(name):
     assert f"| `{name}` |" in section(REFERENCE / "protocol.md", "## Methods")
 
 
-@pytest.mark.parametrize("version", [*LEGACY_VERSIONS, *MODERN_VERSIONS])
+@for_each([*LEGACY_VERSIONS, *MODERN_VERSIONS])
 def test_every_version_is_in_the_reference(version):
     assert f"| `{version}` |" in section(REFERENCE / "protocol.md", "## Versions and eras")
 
 
-@pytest.mark.parametrize("code", docgen.error_codes().values())
+@for_each(docgen.error_codes().values())
 def test_every_protocol_error_is_in_the_reference(code):
     assert f"| `{code}` |" in section(REFERENCE / "protocol.md", "## Errors")
 
@@ -123,7 +123,7 @@ def test_every_error_code_in_the_source_is_in_the_reference():
     assert {code for code in found if f"`{code}`" not in shown} == set()
 
 
-@pytest.mark.parametrize("kind", docgen.error_kinds())
+@for_each(docgen.error_kinds())
 def test_every_kind_of_failure_is_in_the_reference(kind):
     exit_code = docgen.error_kinds()[kind][0]
 
@@ -131,7 +131,7 @@ def test_every_kind_of_failure_is_in_the_reference(kind):
     assert f"\n| {exit_code} | " in section(REFERENCE / "json.md", "## Exit codes")
 
 
-@pytest.mark.parametrize("path", CHECKS)
+@for_each(CHECKS)
 def test_every_check_is_in_the_how_to(path):
     assert f"| `{path.partition(':')[2]}` |" in text_of(ROOT / "docs/how-to/troubleshoot.md")
 
@@ -156,12 +156,12 @@ ALL_VARIABLES = sorted(
 )
 
 
-@pytest.mark.parametrize("variable", ALL_VARIABLES)
+@for_each(ALL_VARIABLES)
 def test_every_variable_is_in_the_settings(variable):
     assert re.search(rf"`{variable}[=`]", text_of(REFERENCE / "settings.md"))
 
 
-@pytest.mark.parametrize("option", SERVE_OPTIONS, ids=lambda option: option.flag)
+@for_each(SERVE_OPTIONS, lambda option: option.flag)
 def test_every_server_option_is_in_the_settings(option):
     shown = f"`{option.flag} {option.takes}`" if option.takes else f"`{option.flag}`"
 

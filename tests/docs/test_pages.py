@@ -7,9 +7,8 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose_of, text_of
+from tests.support.each import for_each
 
 GENERATED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MACHINE_PATH = re.compile(
@@ -33,7 +32,7 @@ def test_generated_parts_are_up_to_date():
     assert done.returncode == 0, f"{hint}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_links_and_anchors_lead_somewhere(path):
     for link in links(path):
         if re.match(r"[a-z]+:", link):
@@ -59,14 +58,14 @@ def test_every_page_can_be_reached_from_the_readme():
     assert {path for path in GENERATED if path not in reached} == set()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_no_path_of_a_machine_is_shown(path):
     found = MACHINE_PATH.search(text_of(path))
 
     assert found is None, found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_json_examples_parse(path):
     for body in blocks(path, "json"):
         json.loads(body)
@@ -78,13 +77,13 @@ def test_json_examples_parse(path):
             json.loads(message)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_python_examples_parse(path):
     for body in blocks(path, "python"):
         compile(body, str(path), "exec")
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@for_each(PAGES, name_of)
 def test_pages_are_plain(path):
     text = text_of(path)
 
@@ -101,7 +100,7 @@ def test_pages_are_plain(path):
 ROOMS = [path for path in PAGES if path.parents[1] == ROOT / "src" / "clew"]
 
 
-@pytest.mark.parametrize("readme", ROOMS, ids=name_of)
+@for_each(ROOMS, name_of)
 def test_a_room_says_what_is_in_it(readme):
     room = readme.parent
     modules = {path.name for path in room.glob("*.py")} - {"__init__.py"}

@@ -4,6 +4,7 @@ import re
 
 import click
 import pytest
+from tests.support.each import for_each
 
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import READS, Tool
@@ -31,7 +32,7 @@ def a_tool(name, toolset, *, prefixed_name=None):
     )
 
 
-@pytest.mark.parametrize("name", topic_names())
+@for_each(topic_names())
 def test_every_topic_is_short_and_titled(name):
     source = (topics._DIRECTORY / f"{name}.md").read_text(encoding="utf-8")
 
@@ -107,9 +108,7 @@ def _command_lines():
                 yield name, words
 
 
-@pytest.mark.parametrize(
-    ("topic", "line"), sorted({(topic, " ".join(words)) for topic, words in _command_lines()})
-)
+@for_each(sorted({(topic, " ".join(words)) for topic, words in _command_lines()}))
 def test_every_command_that_a_topic_names_exists(topic, line):
     face, word, *rest = line.split()
     assert word in COMMANDS[face]
