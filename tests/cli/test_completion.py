@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.cli.faces import COMMANDS
+from clew.cli.core.command_table import COMMANDS
 from clew.cli.setup.completion import SHELLS, completion_script
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))

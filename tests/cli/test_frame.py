@@ -12,9 +12,10 @@ import pytest
 
 from clew.cli.core import app as frame
 from clew.cli.core.app import LazyGroup, command, run
+from clew.cli.core.command_table import COMMANDS
 from clew.cli.core.crash import report_text
 from clew.cli.core.render import plain_table
-from clew.cli.faces import COMMANDS, build_group
+from clew.cli.faces import build_group
 from clew.kit.errors import Conflict
 from clew.kit.outcome import Outcome, Table
 from clew.program import TOOLS

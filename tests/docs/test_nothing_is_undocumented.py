@@ -11,7 +11,8 @@ import click
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name
-from clew.cli.faces import COMMANDS, build_group
+from clew.cli.core.command_table import COMMANDS
+from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names
 from clew.hosts.table import HOSTS

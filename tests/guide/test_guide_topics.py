@@ -9,7 +9,8 @@ from tests.support.each import for_each
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import READS, Tool
 from clew.catalog.options import SERVE_OPTIONS
-from clew.cli.faces import COMMANDS, build_group
+from clew.cli.core.command_table import COMMANDS
+from clew.cli.faces import build_group
 from clew.guide import topics
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.answer import Answer

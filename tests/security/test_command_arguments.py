@@ -7,7 +7,8 @@ import subprocess
 import click
 import pytest
 
-from clew.cli.faces import COMMANDS, build_group
+from clew.cli.core.command_table import COMMANDS
+from clew.cli.faces import build_group
 from tests.support.client import BIN
 from tests.support.faults import assert_civil
 from tests.support.proof import amount

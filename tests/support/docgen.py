@@ -24,7 +24,8 @@ from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name
-from clew.cli.faces import COMMANDS, build_group
+from clew.cli.core.command_table import COMMANDS
+from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names, topic_text
 from clew.hosts.model import Host, Scope, ServerWords, System

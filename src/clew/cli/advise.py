@@ -10,50 +10,39 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
+from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.kit.text.display import os_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.advisors.documents.model import Finding
 
 advise = LazyGroup(
     name="advise",
     entries=ADVISE_COMMANDS,
-    help="Documents: vision, architecture and decisions, and the specs that follow from them.",
+    help="Write and check vision, architecture and decision documents, and derive specs from them.",
     no_args_is_help=True,
 )
 conversations = LazyGroup(
     name="conversations",
     entries=CONVERSATION_COMMANDS,
-    help="What was said to the advisors, and what they made of it.",
+    help="Conversations with the advisors and the documents they produced.",
     no_args_is_help=True,
 )
 _LARGEST_INPUT = 1_000_000
 
 
-def on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """The option that names the project."""
-    option = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
-    return option(function)
-
-
-def _turn_options(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    options = (
-        click.option("--file", "files", multiple=True, metavar="FILE", help="Read text from here; - is standard input."),
-        click.option("--conversation", "conversation_id", default="", metavar="ID", help="Go on with this conversation."),
-        click.option("--answer", "answers", multiple=True, metavar="Q-1=TEXT", help="Answer a question."),
-        click.option("--section", "sections", multiple=True, metavar="KEY=FILE", help="Put this text in a section."),
-        click.option("--no-save", is_flag=True, help="Keep it in the conversation only."),
-        click.option("--no-model", is_flag=True, help="Do not ask a language model."),
-        on_project,
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+_turn_options = combined(
+    repeatable("--file", "files", "Read the text from FILE (- for standard input).", metavar="FILE"),
+    click.option("--conversation", "conversation_id", default="", metavar="ID", help="Continue this conversation."),
+    repeatable("--answer", "answers", "Answer an open question.", metavar="Q-1=TEXT"),
+    repeatable("--section", "sections", "Use the text of FILE for a section.", metavar="KEY=FILE"),
+    flag("--no-save", "Write no files; keep the result in the conversation."),
+    flag("--no-model", "Do not use a language model."),
+    project_option,
+)  # fmt: skip
 
 
 @command()
@@ -132,11 +121,11 @@ def _read(name: str) -> str:
 
 
 @command()
-@click.option("--conversation", "conversation_id", default="", metavar="ID", help="Whose documents, if not saved.")  # fmt: skip
-@click.option("--later", is_flag=True, help="Also features of later releases.")
-@on_project
+@click.option("--conversation", "conversation_id", default="", metavar="ID", help="Use the unsaved documents of this conversation.")  # fmt: skip
+@flag("--later", "Include features of later releases.")
+@project_option
 def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome:
-    """Turn the vision's features into specs; a second time only what changed."""
+    """Turn the vision's features into specs; later runs create only what has changed."""
     from clew.advisors.actions.inputs import sources_of
     from clew.advisors.actions.refine import refine as make_specs
     from clew.advisors.results import refined_text
@@ -152,10 +141,12 @@ def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--range", "asked", metavar="COMMITS", help="For example main..branch.")
-@click.option("--no-model", is_flag=True, help="Do not ask a language model.")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if changes are needed.")
-@on_project
+@click.option(
+    "--range", "asked", metavar="COMMITS", help="Range of commits, for example main..branch."
+)
+@flag("--no-model", "Do not use a language model.")
+@flag("--exit-code", "Exit with code 1 if changes are needed.")
+@project_option
 def review(
     spec_id: str, asked: str | None, *, no_model: bool, exit_code: bool, project: str | None
 ) -> Outcome:
@@ -173,8 +164,8 @@ def review(
 
 @command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--strict", is_flag=True, help="Warnings count like errors.")
-@on_project
+@flag("--strict", "Treat warnings as errors.")
+@project_option
 def check(files: tuple[str, ...], *, strict: bool, project: str | None) -> Outcome:
     """Check vision, architecture and decisions; exit code 1 if there are errors."""
     from clew.advisors.actions.check_project import check_files, check_project
@@ -201,7 +192,7 @@ def _finding_row(path: str, finding: Finding) -> tuple[str, ...]:
 
 
 @command()
-@on_project
+@project_option
 def trace(project: str | None) -> Outcome:
     """Show objective, feature, component, decision and spec side by side."""
     from clew.advisors.actions.check_project import traced
@@ -217,12 +208,14 @@ def trace(project: str | None) -> Outcome:
 @command()
 @click.argument("record")
 @click.argument("status")
-@click.option("--by", default="", metavar="RECORD", help="With superseded: what takes its place.")
-@on_project
+@click.option(
+    "--by", default="", metavar="RECORD", help="With superseded: the record that replaces it."
+)
+@project_option
 def decide(record: str, status: str, by: str, project: str | None) -> Outcome:
-    """Give a decision RECORD a STATUS: accepted, rejected, deprecated or superseded.
+    """Set the STATUS of a decision RECORD: accepted, rejected, deprecated or superseded.
 
-    RECORD is its number or its file. An accepted record is sealed: `check` then finds changes of it.
+    RECORD is its number or file. An accepted record is sealed: `check` reports later changes to it.
     """
     from clew.advisors.actions.decide import decide as move
     from clew.advisors.documents.files import project_of
@@ -237,9 +230,9 @@ def _cell(value: object) -> str:
 
 
 @command(name="list")
-@click.option("--limit", type=int, default=50, show_default=True, help="At most so many.")
+@limit_option(50)
 def list_conversations(limit: int) -> Outcome:
-    """List conversations, the last one used first."""
+    """List conversations, most recently used first."""
     from clew.advisors.conversation.store import opened_store
 
     with opened_store() as store:
@@ -257,7 +250,7 @@ def list_conversations(limit: int) -> Outcome:
 )
 @click.option("--version", "number", type=int, help="With --document: an older version.")
 def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
-    """Show what happened in a conversation, or one of its documents."""
+    """Show a conversation, or one of its documents."""
     from clew.advisors.conversation.store import opened_store
     from clew.advisors.tools import shown as summary
 
@@ -298,9 +291,9 @@ def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcom
 
 @command()
 @click.argument("conversation_id", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 def export(conversation_id: str, output: str | None) -> Outcome:
-    """Print everything that is kept of a conversation, as JSON."""
+    """Print everything stored for a conversation, as JSON."""
     from clew.advisors.conversation.store import opened_store
     from clew.kit.files import write_atomic
     from clew.kit.jsontext import pretty
@@ -316,7 +309,7 @@ def export(conversation_id: str, output: str | None) -> Outcome:
 @command()
 @click.argument("conversation_id", metavar="ID")
 def delete(conversation_id: str) -> Outcome:
-    """Forget a conversation; documents in projects stay."""
+    """Delete a conversation; documents in projects stay."""
     from clew.advisors.conversation.store import opened_store
 
     with opened_store() as store:

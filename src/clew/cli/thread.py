@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import (
+    combined,
+    database_option,
+    limit_option,
+    project_option,
+    repeatable,
+)
 from clew.cli.history.sync import timestamp
 from clew.kit.errors import Invalid, UsageError
 from clew.kit.outcome import Outcome, Table
@@ -23,18 +30,12 @@ _MOST_ROWS = 200
 _MOST_LISTED = 8
 
 
-def _on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    for option in (
-        click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB."),
-        click.option("--project", metavar="DIRECTORY", help="The project, if not this one."),
-    ):
-        function = option(function)
-    return function
+_on_project = combined(project_option, database_option)
 
 
 def _budget(default: int) -> Callable[[Any], Any]:
     return click.option(
-        "--budget", type=int, default=default, show_default=True, help="At most so many tokens."
+        "--budget", type=int, default=default, show_default=True, help="Maximum number of tokens."
     )
 
 
@@ -53,7 +54,7 @@ def _shown(pack: Pack) -> Outcome:
 
 @command()
 @click.argument("target")
-@click.option("--repo", metavar="NAME", help="A registered repository, if not this one.")
+@click.option("--repo", metavar="NAME", help="A registered repository (default: the current one).")
 @_budget(1500)
 @_on_project
 def why(target: str, repo: str | None, budget: int, **options: Any) -> Outcome:
@@ -72,7 +73,7 @@ def why(target: str, repo: str | None, budget: int, **options: Any) -> Outcome:
 @_budget(2000)
 @_on_project
 def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
-    """Show what to know before starting TASK: a spec's id, or what is to be done."""
+    """Show what to know before starting TASK: a spec id or a description."""
     from clew.thread.brief.brief import brief as pack
 
     return _shown(pack(_rooms(options), " ".join(task), budget=budget))
@@ -87,10 +88,10 @@ def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
     type=click.Choice(["commit", "spec", "run", "command", "document"]),
     help="Only these kinds.",
 )
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these repositories.")
-@click.option("--since", metavar="DATE", help="Not before: 2024-01-31 or '2 weeks ago'.")
-@click.option("--until", metavar="DATE", help="Not after.")
-@click.option("--limit", type=int, default=10, show_default=True, help="At most so many.")
+@repeatable("--repo", "repos", "Only these repositories.", metavar="NAME")
+@click.option("--since", metavar="DATE", help="Earliest date: 2024-01-31 or '2 weeks ago'.")
+@click.option("--until", metavar="DATE", help="Latest date, in the same forms.")
+@limit_option(10)
 @_on_project
 def recall(question: tuple[str, ...], **options: Any) -> Outcome:
     """Find where something was done before: in commits, specs, logs, commands and documents."""
@@ -111,12 +112,16 @@ def recall(question: tuple[str, ...], **options: Any) -> Outcome:
 
 @command()
 @click.option(
-    "--recent", type=int, default=200, show_default=True, help="So many commits count as recent."
+    "--recent",
+    type=int,
+    default=200,
+    show_default=True,
+    help="Number of commits that count as recent.",
 )
 @click.option("--picture", metavar="FILE", help="Draw the graph: FILE.svg or FILE.html.")
 @_on_project
 def trace(recent: int, picture: str | None, **options: Any) -> Outcome:
-    """Show the matrix objective, feature, decision, spec, commit, and where it is broken."""
+    """Show the matrix of objectives, features, decisions, specs and commits, with its gaps."""
     from clew.thread.trace.trace import trace as follow
 
     made = follow(_rooms(options), recent=recent)

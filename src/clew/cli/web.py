@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import database_option, flag, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome
@@ -34,18 +35,18 @@ _TONES = {
     "attention": "yellow",
     "completed": "bright_black",
 }
-_project = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
-_database = click.option("--db", metavar="FILE", help="The history index. Also COMMITMUX_DB.")
 
 
 @command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=_PORT, show_default=True, help="The port; 0 picks a free one.")
-@click.option("--read-only", is_flag=True, help="Look, but change nothing.")
-@click.option("--open", "opens", is_flag=True, help="Open it in your browser.")
-@click.option("--export", metavar="DIRECTORY", help="Write the pages as files instead of serving.")
-@_database
-@_project
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=_PORT, show_default=True, help="Port; 0 picks a free one.")
+@flag("--read-only", "Allow no changes.")
+@flag("--open", "opens", "Open the board in your browser.")
+@click.option(
+    "--export", metavar="DIRECTORY", help="Write the pages as files instead of serving them."
+)
+@database_option
+@project_option
 def web(
     *,
     host: str,
@@ -58,7 +59,7 @@ def web(
 ) -> Outcome:
     """Serve the board: specs, runs, history and the thread, in your browser.
 
-    The first address has a token, which becomes a cookie; nobody else gets in.
+    The printed address contains a token, which becomes a cookie; nobody else gets in.
     """
     _require_web()
     from clew.kit.project import find_project
@@ -118,11 +119,15 @@ def _require_web() -> None:
 
 @command()
 @click.argument("query", nargs=-1)
-@click.option("--watch", is_flag=True, help="Draw it again whenever something changes.")
+@flag("--watch", "Redraw whenever something changes.")
 @click.option(
-    "--limit", type=click.IntRange(1), default=12, show_default=True, help="Cards in a column."
+    "--limit",
+    type=click.IntRange(1),
+    default=12,
+    show_default=True,
+    help="Maximum number of cards per column.",
 )
-@_project
+@project_option
 def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
     """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""
     from clew.cli.core.render import is_terminal

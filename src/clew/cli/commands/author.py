@@ -11,6 +11,7 @@ import click
 
 from clew.cli.commands.use import settings_of, shared_options
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, project_option, repeatable
 from clew.kit.errors import ClewError, Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
 
@@ -36,14 +37,14 @@ def _layer(project: str | None, *, user: bool) -> Layer:
 @click.argument("c1")
 @click.argument("c2")
 @click.argument("c3")
-@click.option("--description", default="", help="One sentence: what it is for.")
-@click.option("--title", default="", help="A heading.")
-@click.option("--stdin", is_flag=True, help="It takes input.")
-@click.option("--file", "file_", is_flag=True, help="It takes a file.")
-@click.option("--destination", is_flag=True, help="It takes a destination.")
-@click.option("--uv", multiple=True, metavar="NAME=TEXT", help="A variable, and what it means.")
-@click.option("--user", is_flag=True, help="For all your projects, not for this one.")
-@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+@click.option("--description", default="", help="Purpose, in one sentence.")
+@click.option("--title", default="", help="Title.")
+@flag("--stdin", "The command reads standard input.")
+@flag("--file", "file_", "The command takes a file.")
+@flag("--destination", "The command takes a destination.")
+@repeatable("--uv", "A variable and its description.", metavar="NAME=TEXT")
+@flag("--user", "Store it for all your projects instead of this one.")
+@project_option
 def new(
     c1: str,
     c2: str,
@@ -86,15 +87,15 @@ def new(
 @click.argument("c1")
 @click.argument("c2")
 @click.argument("c3")
-@click.option("--edition", default="default", show_default=True, help="Which edition.")
-@click.option("--adaptation", default="", help="Which adaptation.")
+@click.option("--edition", default="default", show_default=True, help="Edition of the template.")
+@click.option("--adaptation", default="", help="Adaptation of the template.")
 @shared_options
 def edit(
     c1: str, c2: str, c3: str, edition: str, adaptation: str, agent: str, project: str | None
 ) -> Outcome:
     """Open a template in your editor ($VISUAL or $EDITOR), then check it.
 
-    A packaged command is copied into the project first; a variant that is new begins as a copy.
+    A packaged command is copied into the project first; a new variant starts as a copy.
     """
     from clew.commands.authoring.edit import prepare
 
@@ -118,10 +119,10 @@ def _open_editor(path: str) -> None:
 
 @command()
 @click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
-@click.option("--packaged", is_flag=True, help="Also look at the commands that come with Clew.")
+@flag("--packaged", "Include the commands that come with Clew.")
 @shared_options
 def lint(address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool) -> Outcome:
-    """Find what is wrong or drifts. Ends with 1 when there are errors."""
+    """Find errors and drift. Exit code 1 if there are errors."""
     return _lint_outcome(_findings(agent, project, address, packaged=packaged), {})
 
 
@@ -147,12 +148,12 @@ def _lint_outcome(findings: list[Finding], data: dict[str, object]) -> Outcome:
 
 @command(name="test")
 @click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
-@click.option("--update", is_flag=True, help="Write what comes out as what is expected.")
+@flag("--update", "Save the current output as the expected output.")
 @shared_options
 def test_commands(
     address: tuple[str, ...], agent: str, project: str | None, *, update: bool
 ) -> Outcome:
-    """Render the examples beside templates and compare (t_NAME.json with t_NAME.md)."""
+    """Render the examples beside the templates and compare (t_NAME.json with t_NAME.md)."""
     from clew.commands.authoring.golden import check_examples
 
     checked = check_examples(agent, settings_of(project), address, update=update)
@@ -180,11 +181,11 @@ def test_commands(
     type=click.Choice(_KINDS),
     default="registry",
     show_default=True,
-    help="The form: registry.json, or another program's.",
+    help="Output format: registry.json, or another program's.",
 )
-@click.option("--out", metavar="PATH", help="Where to. Else: where that program looks.")
-@click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--out", metavar="PATH", help="Output path (default: where that program looks).")
+@flag("--force", "Overwrite existing files.")
+@flag("--dry-run", "Show what would be written; write nothing.")
 @shared_options
 def export(
     address: tuple[str, ...],
@@ -196,7 +197,7 @@ def export(
     force: bool,
     dry_run: bool,
 ) -> Outcome:
-    """Write commands as registry.json, or in the form of another program."""
+    """Export commands as registry.json or for another program."""
     from clew.commands.authoring import export as transfer
     from clew.commands.files import paths
     from clew.commands.files.layers import project_root
@@ -246,12 +247,12 @@ def _export_registry(
 
 @command(name="import")
 @click.argument("source")
-@click.option("--kind", type=click.Choice(_KINDS), help="What it is. Else: by its looks.")
-@click.option("--c1", metavar="DOMAIN", help="The domain to put it into.")
-@click.option("--user", is_flag=True, help="For all your projects, not for this one.")
-@click.option("--force", is_flag=True, help="Replace templates that exist.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
-@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+@click.option("--kind", type=click.Choice(_KINDS), help="Format of the source (default: detected).")
+@click.option("--c1", metavar="DOMAIN", help="Domain for the imported commands.")
+@flag("--user", "Store it for all your projects instead of this one.")
+@flag("--force", "Overwrite existing templates.")
+@flag("--dry-run", "Show what would be written; write nothing.")
+@project_option
 def import_commands(
     source: str,
     kind: str | None,
@@ -262,7 +263,7 @@ def import_commands(
     force: bool,
     dry_run: bool,
 ) -> Outcome:
-    """Take in Claude Code commands and skills, Cursor commands, Fabric patterns, a registry."""
+    """Import Claude Code commands and skills, Cursor commands, Fabric patterns, or a registry."""
     from clew.commands.authoring.export import Exported, write_all
     from clew.commands.authoring.imports import read_source
     from clew.commands.authoring.write import template_path

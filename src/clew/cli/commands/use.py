@@ -8,29 +8,29 @@ import click
 
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
 from clew.cli.core.command_table import COMMAND_COMMANDS
+from clew.cli.core.options import combined, flag, limit_option, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.commands.render.arguments import Words
     from clew.commands.render.execute import Rendered, Request
 
 command_group = LazyGroup(
     name="command",
     entries=COMMAND_COMMANDS,
-    help="Instructions addressed by domain, action and target.",
+    help="Find, fill in and maintain prompts, addressed by domain, action and target.",
     no_args_is_help=True,
 )
 
 
-def shared_options(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """The options of all these commands: which agent, which project."""
-    project = click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
-    agent = click.option("--agent", default="climpt", show_default=True, help="Whose registry.")
-    return agent(project(function))
+shared_options = combined(
+    click.option(
+        "--agent", default="climpt", show_default=True, help="Agent whose registry is used."
+    ),
+    project_option,
+)
 
 
 def settings_of(project: str | None) -> dict[str, str]:
@@ -40,10 +40,10 @@ def settings_of(project: str | None) -> dict[str, str]:
 
 @command(name="list")
 @click.option("--c1", metavar="DOMAIN", help="Only this domain.")
-@click.option("--hidden", is_flag=True, help="Also those that a stronger layer hides.")
+@flag("--hidden", "Include commands hidden by a layer of higher precedence.")
 @shared_options
 def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bool) -> Outcome:
-    """List commands: where each comes from, and what it is for."""
+    """List commands with their source and purpose."""
     from clew.commands.registry.registry import shelf, unique, usable
 
     registry = shelf(agent, settings_of(project)).registry()
@@ -67,23 +67,21 @@ def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bo
 
 @command()
 @click.argument("query", nargs=-1)
-@click.option(
-    "--limit", type=click.IntRange(1, 100), default=3, show_default=True, help="How many."
-)
+@limit_option(3, click.IntRange(1, 100))
 @click.option("--c1", metavar="DOMAIN", help="Only this domain.")
-@click.option("--action", metavar="VERBS", help="Words for what to do; they aim at c2.")
-@click.option("--target", metavar="NOUNS", help="Words for what to do it to; they aim at c3.")
+@click.option("--action", metavar="VERBS", help="Words for the action; matched against c2.")
+@click.option("--target", metavar="NOUNS", help="Words for the target; matched against c3.")
 @click.option(
     "--algorithm",
     type=click.Choice(("ranked", "cosine", "tfidf", "bm25")),
     default="ranked",
     show_default=True,
-    help="How to score.",
+    help="Scoring method.",
 )
-@click.option("--explain", is_flag=True, help="Say what matched.")
+@flag("--explain", "Show why each result matched.")
 @shared_options
 def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) -> Outcome:
-    """Search commands by what they are for. --agent '*' searches all agents."""
+    """Search commands by purpose. --agent '*' searches all agents."""
     from clew.commands.search.search import search as search_commands
 
     text = " ".join(query)
@@ -105,10 +103,10 @@ def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) 
 @click.argument("c1")
 @click.argument("c2")
 @click.argument("c3")
-@click.option("--template", is_flag=True, help="Print the template itself.")
+@flag("--template", "Print the template source.")
 @shared_options
 def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template: bool) -> Outcome:
-    """Show everything about one command."""
+    """Show the details of one command."""
     from clew.commands.files import paths
     from clew.commands.files.templates import choose
     from clew.commands.render.describe import describe, find_command_home
@@ -148,7 +146,7 @@ def _shown(record: dict[str, Any], path: str | None) -> tuple[str, ...]:
 
 
 _RUN_HELP = """\
-Print the prompt of a command, filled in. Standard input is its input.
+Print the filled-in prompt of a command. Standard input is its input.
 
 \b
   -e, --edition NAME       another edition of the template
@@ -188,7 +186,7 @@ class _RunCommand(OutcomeCommand):
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DOMAIN ACTION TARGET [OPTION]…")
 def run(words: tuple[str, ...]) -> Outcome:
-    """Print the prompt of a command."""
+    """Print the filled-in prompt of a command."""
     from clew.commands.render.arguments import read_words, request_from_words
     from clew.commands.render.fast_path import unread_input
     from clew.commands.render.stdin import read_standard_input
@@ -224,7 +222,7 @@ def _rendered(request: Request, found: Words) -> Rendered:
 @command()
 @shared_options
 def reload(agent: str, project: str | None) -> Outcome:
-    """Read configuration, registry and prompts anew; say what is broken."""
+    """Reload configuration, registry and prompts, and report what is broken."""
     from clew.commands.registry.reload import reload as reload_commands
 
     found = reload_commands(agent, settings_of(project))
@@ -237,10 +235,10 @@ def reload(agent: str, project: str | None) -> Outcome:
 
 
 @command()
-@click.option("--force", is_flag=True, help="Replace templates that exist.")
-@click.option("--project", metavar="DIRECTORY", help="The project. Else: here.")
+@flag("--force", "Overwrite existing templates.")
+@project_option
 def init(project: str | None, *, force: bool) -> Outcome:
-    """Write the packaged commands into this project, where you can change them."""
+    """Copy the packaged commands into this project so that you can edit them."""
     from clew.commands.authoring.init import install
 
     found = install(settings_of(project), force=force)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.catalog.faces import FACES
+from clew.cli.core.command_table import load
 from clew.cli.core.render import json_text, print_outcome
 from clew.cli.core.streams import (
     OutputFailed,
@@ -40,7 +40,9 @@ class OutcomeCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.context_settings = {**_HELP, **self.context_settings}
         self.params.append(
-            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
+            click.Option(
+                ["--json", "as_json"], is_flag=True, help="Print the result as one JSON object."
+            )
         )
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -54,11 +56,7 @@ class OutcomeCommand(click.Command):
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are named in a table and imported when they are called.
-
-    The table maps a command's name to where it lives and the one line that help shows, so
-    that neither running one command nor listing all of them imports the others.
-    """
+    """A group whose commands are named in a table and imported when they are called."""
 
     def __init__(self, *args: Any, entries: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -73,8 +71,7 @@ class LazyGroup(click.Group):
         """The command, imported now."""
         if cmd_name not in self.entries:
             return None
-        module, _, attribute = self.entries[cmd_name][0].partition(":")
-        loaded = getattr(import_module(module), attribute)
+        loaded = load(self.entries[cmd_name][0])
         assert isinstance(loaded, click.Command)
         return loaded
 

@@ -1,40 +1,47 @@
-"""Command tables that two faces share: name, where it lives, the line that help shows."""
+"""Every command of every face: its name, where it lives, the line that help shows.
+
+Commands are loaded by name here and nowhere else, so that neither running one command nor listing
+all of them imports the others.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 HISTORY_COMMANDS = {
-    "init": ("clew.cli.history.sync:init", "Make the index."),
+    "init": ("clew.cli.history.sync:init", "Create the index."),
     "add-repo": ("clew.cli.history.repos:add_repo", "Register a repository."),
     "update-repo": ("clew.cli.history.repos:update_repo", "Change a repository's settings."),
-    "remove-repo": ("clew.cli.history.repos:remove_repo", "Forget a repository."),
+    "remove-repo": ("clew.cli.history.repos:remove_repo", "Remove a repository from the index."),
     "sync": ("clew.cli.history.sync:sync", "Read new commits into the index."),
     "status": ("clew.cli.history.sync:status", "Show what is indexed and how fresh it is."),
     "search": ("clew.cli.history.search:search", "Search commits."),
     "touches": ("clew.cli.history.search:touches", "Show commits that touched a path."),
     "show": ("clew.cli.history.sync:show", "Show one commit."),
     "patch": ("clew.cli.history.sync:patch", "Show one commit's patch."),
-    "list-repos": ("clew.cli.history.questions:list_repos", "List repositories, stale or not."),
-    "pickaxe": ("clew.cli.history.questions:pickaxe", "Show when a text came or went."),
+    "list-repos": ("clew.cli.history.questions:list_repos", "List repositories, fresh or stale."),
+    "pickaxe": ("clew.cli.history.questions:pickaxe", "Show when a text was added or removed."),
     "file-history": ("clew.cli.history.questions:file_history", "Show a file's commits."),
     "blame": ("clew.cli.history.questions:blame", "Show who last touched lines."),
-    "line-history": ("clew.cli.history.questions:line_history", "Show all commits of lines."),
-    "owners": ("clew.cli.history.questions:owners", "Show who knows a path."),
+    "line-history": ("clew.cli.history.questions:line_history", "Show every change of lines."),
+    "owners": ("clew.cli.history.questions:owners", "Show who knows a path best."),
     "co-change": ("clew.cli.history.questions:co_change", "Show what changes with a file."),
     "hotspots": ("clew.cli.history.questions:hotspots", "Show what changes most."),
-    "similar": ("clew.cli.history.questions:similar", "Show commits like a commit or a diff."),
-    "links": ("clew.cli.history.questions:links", "Show reverts, picks, fixes and issues."),
+    "similar": ("clew.cli.history.questions:similar", "Show commits similar to one or to a diff."),
+    "links": ("clew.cli.history.questions:links", "Show reverts, cherry-picks, fixes and issues."),
     "by-issue": ("clew.cli.history.questions:by_issue", "Show the commits of an issue."),
-    "contains": ("clew.cli.history.questions:contains", "Show which refs have a commit."),
+    "contains": ("clew.cli.history.questions:contains", "Show which refs contain a commit."),
     "semantic": ("clew.cli.history.questions:semantic", "Search commits by meaning."),
-    "embed": ("clew.cli.history.questions:embed", "Make the vectors for that search."),
+    "embed": ("clew.cli.history.questions:embed", "Compute the vectors for semantic search."),
     "search-memory": ("clew.cli.history.questions:search_memory", "Search agents' notes."),
     "install-hook": ("clew.cli.history.repos:install_hook", "Sync after every commit."),
-    "watch": ("clew.cli.history.repos:watch", "Sync what moves, until Ctrl-C."),
+    "watch": ("clew.cli.history.repos:watch", "Sync repositories as they change, until Ctrl-C."),
     "verify": ("clew.cli.history.repos:verify", "Compare the index with git."),
-    "gc": ("clew.cli.history.repos:gc", "Drop what is unreachable or unused."),
-    "redactions": ("clew.cli.history.repos:redactions", "List secrets that were kept out."),
+    "gc": ("clew.cli.history.repos:gc", "Remove unreachable and unused data."),
+    "redactions": ("clew.cli.history.repos:redactions", "List redacted secrets."),
     "snapshot": ("clew.cli.history.repos:snapshot", "Write one repository's index to a file."),
-    "attach": ("clew.cli.history.repos:attach", "Take such a file into this index."),
+    "attach": ("clew.cli.history.repos:attach", "Import such a file into this index."),
 }
 
 SPEC_COMMANDS = {
@@ -50,53 +57,50 @@ SPEC_COMMANDS = {
     "check": ("clew.cli.specs.edit:check", "Check one acceptance criterion."),
     "edit": ("clew.cli.specs.edit:edit", "Open a spec in your editor."),
     "lint": ("clew.cli.specs.inspect:lint", "Look for quality issues."),
-    "verify": ("clew.cli.specs.inspect:verify", "See whether the criteria are met."),
-    "diagnose": ("clew.cli.specs.inspect:diagnose", "Find out what is wrong with a spec."),
+    "verify": ("clew.cli.specs.inspect:verify", "Check whether the criteria are met."),
+    "diagnose": ("clew.cli.specs.inspect:diagnose", "Diagnose problems of a spec."),
     "approve": ("clew.cli.specs.edit:approve", "Approve a spec."),
     "reject": ("clew.cli.specs.edit:reject", "Reject a spec with a reason."),
     "finalize": ("clew.cli.specs.edit:finalize", "Mark a spec as completed."),
-    "reset": ("clew.cli.specs.edit:reset", "Put a failed or stuck spec back to pending."),
+    "reset": ("clew.cli.specs.edit:reset", "Reset a failed or stuck spec to pending."),
     "cancel": ("clew.cli.specs.edit:cancel", "Cancel a spec."),
-    "archive": ("clew.cli.specs.edit:archive", "Move done specs to the archive."),
+    "archive": ("clew.cli.specs.edit:archive", "Move completed specs to the archive."),
     "export": ("clew.cli.specs.inspect:export", "Write specs as JSON, CSV or Markdown."),
-    "dag": ("clew.cli.specs.inspect:dag", "Draw what waits for what."),
-    "drift": ("clew.cli.specs.inspect:drift", "Find done specs whose files changed since."),
+    "dag": ("clew.cli.specs.inspect:dag", "Draw the dependency graph."),
+    "drift": ("clew.cli.specs.inspect:drift", "Find completed specs whose files changed."),
     "activity": ("clew.cli.specs.inspect:activity", "Show who changed what, and when."),
     "derive": ("clew.cli.specs.inspect:derive", "Fill in derived fields."),
     "template": ("clew.cli.specs.inspect:template", "List or show templates."),
     "config": ("clew.cli.specs.inspect:config", "Show and check the configuration."),
-    "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file, for git."),
+    "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file; called by git."),
 }
 
 WORK_COMMANDS = {
     "work": ("clew.cli.work.run:work", "Have an agent work on specs."),
     "pause": ("clew.cli.work.run:pause", "Stop the agent of a spec; nothing is lost."),
-    "resume": ("clew.cli.work.run:resume", "Go on with a spec that was stopped."),
+    "resume": ("clew.cli.work.run:resume", "Continue a spec that was stopped."),
     "takeover": ("clew.cli.work.run:takeover", "Take a spec over from its agent."),
     "release": ("clew.cli.work.run:release", "Hand back a spec that you took over."),
-    "runs": ("clew.cli.work.run:runs", "List runs, and all steps of one."),
+    "runs": ("clew.cli.work.run:runs", "List runs, or the steps of one."),
     "logs": ("clew.cli.work.run:logs", "Show what an agent did and said."),
     "merge": ("clew.cli.work.merge:merge", "Merge finished specs into the main branch."),
-    "watch": ("clew.cli.work.merge:watch", "Finish, merge and clean up what agents did."),
+    "watch": ("clew.cli.work.merge:watch", "Finish, merge and clean up the work of agents."),
     "split": ("clew.cli.work.merge:split", "Split a spec into members."),
     "cleanup": ("clew.cli.work.merge:cleanup", "Remove worktrees whose work is merged."),
 }
 
 COMMAND_COMMANDS = {
     "list": ("clew.cli.commands.use:list_commands", "List commands."),
-    "search": ("clew.cli.commands.use:search", "Search commands by what they are for."),
-    "show": ("clew.cli.commands.use:show", "Show everything about one command."),
-    "run": ("clew.cli.commands.use:run", "Print the prompt of a command, filled in."),
+    "search": ("clew.cli.commands.use:search", "Search commands by purpose."),
+    "show": ("clew.cli.commands.use:show", "Show the details of one command."),
+    "run": ("clew.cli.commands.use:run", "Print the filled-in prompt of a command."),
     "new": ("clew.cli.commands.author:new", "Write a template for a new command."),
     "edit": ("clew.cli.commands.author:edit", "Open a template in your editor."),
-    "lint": ("clew.cli.commands.author:lint", "Find what is wrong or drifts."),
-    "test": ("clew.cli.commands.author:test_commands", "Render the examples and compare."),
-    "reload": ("clew.cli.commands.use:reload", "Read everything anew; say what is broken."),
-    "export": (
-        "clew.cli.commands.author:export",
-        "Write registry.json, or another program's form.",
-    ),
-    "import": ("clew.cli.commands.author:import_commands", "Take in another program's prompts."),
+    "lint": ("clew.cli.commands.author:lint", "Find errors and drift."),
+    "test": ("clew.cli.commands.author:test_commands", "Compare the examples with their output."),
+    "reload": ("clew.cli.commands.use:reload", "Reload everything and report what is broken."),
+    "export": ("clew.cli.commands.author:export", "Export as registry.json or another format."),
+    "import": ("clew.cli.commands.author:import_commands", "Import another program's prompts."),
 }
 
 ADVISE_COMMANDS = {
@@ -104,15 +108,71 @@ ADVISE_COMMANDS = {
     "architecture": ("clew.cli.advise:architecture", "Write or refine architecture and decisions."),
     "refine": ("clew.cli.advise:refine", "Turn the vision's features into specs."),
     "review": ("clew.cli.advise:review", "Check a spec's changes against its criteria."),
-    "check": ("clew.cli.advise:check", "Check the documents; for people and for CI."),
+    "check": ("clew.cli.advise:check", "Check the documents; also for CI."),
     "trace": ("clew.cli.advise:trace", "Show objective, feature, component, decision and spec."),
     "decide": ("clew.cli.advise:decide", "Accept, reject or supersede a decision record."),
-    "conversations": ("clew.cli.advise:conversations", "List, show, export, delete them."),
+    "conversations": ("clew.cli.advise:conversations", "List or delete conversations."),
 }
 
 CONVERSATION_COMMANDS = {
     "list": ("clew.cli.advise:list_conversations", "List conversations."),
     "show": ("clew.cli.advise:show", "Show a conversation, or one of its documents."),
-    "export": ("clew.cli.advise:export", "Print everything that is kept of one, as JSON."),
-    "delete": ("clew.cli.advise:delete", "Forget one; documents in projects stay."),
+    "export": ("clew.cli.advise:export", "Print everything stored for one, as JSON."),
+    "delete": ("clew.cli.advise:delete", "Delete one; documents in projects stay."),
 }
+
+_SERVE = "Run the MCP server (stdio, or HTTP with --http)."
+_VERSION = ("clew.cli.core.version:version", "Show the versions of Clew and its dependencies.")
+
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "clew": {
+        "init": ("clew.cli.setup.init:init", "Set Clew up for this project and your agent hosts."),
+        "uninit": ("clew.cli.setup.init:uninit", "Undo what init and setup wrote."),
+        "setup": ("clew.cli.setup.register:setup", "Register Clew with one agent host."),
+        "serve": ("clew.cli.setup.serve:clew_serve", _SERVE),
+        "doctor": ("clew.cli.setup.doctor:doctor", "Check this machine and project."),
+        "why": ("clew.cli.thread:why", "Show why a line, file, symbol or commit is there."),
+        "brief": ("clew.cli.thread:brief", "Show what to know before starting a task."),
+        "recall": ("clew.cli.thread:recall", "Find where something was done before."),
+        "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
+        "spec": ("clew.cli.specs.read:spec", "Create, list and change specs."),
+        **WORK_COMMANDS,
+        "history": ("clew.cli.history.sync:history", "Search the history of your repositories."),
+        "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
+        "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
+        "web": ("clew.cli.web:web", "Open the board in a browser."),
+        "board": ("clew.cli.web:board", "Draw the board in the terminal."),
+        "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),
+        "tools": ("clew.cli.setup.tools:tools", "List the tools that a server would offer."),
+        "completion": ("clew.cli.setup.completion:completion", "Print a shell completion script."),
+        "version": _VERSION,
+    },
+    "chant": {
+        **SPEC_COMMANDS,
+        **WORK_COMMANDS,
+        "mcp": ("clew.cli.setup.serve:chant_mcp", _SERVE),
+        "version": _VERSION,
+    },
+    "commitmux": {
+        **HISTORY_COMMANDS,
+        "serve": ("clew.cli.setup.serve:commitmux_serve", _SERVE),
+        "version": _VERSION,
+    },
+    "climpt": {
+        "init": ("clew.cli.commands.use:init", "Copy the packaged commands into this project."),
+        **COMMAND_COMMANDS,
+        "mcp": ("clew.cli.setup.serve:climpt_mcp", _SERVE),
+        "version": _VERSION,
+    },
+    "clariad": {
+        **ADVISE_COMMANDS,
+        "serve": ("clew.cli.setup.serve:clariad_serve", _SERVE),
+        "version": _VERSION,
+    },
+}
+
+
+def load(target: str) -> Any:
+    """The object that a table names as `module:name`, imported now."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)

@@ -15,7 +15,7 @@ from clew.kit.outcome import Outcome
 
 @command()
 def version() -> Outcome:
-    """Show versions of Clew and what it stands on."""
+    """Show the versions of Clew and its dependencies."""
     try:
         git = ".".join(map(str, git_version()))
     except ClewError:

@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import database_option, flag, limit_option, repeatable
 from clew.cli.history.sync import timestamp
 from clew.kit.outcome import Outcome, Table
 from clew.kit.times import day_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.history.store.store import HistoryStore
 
-_database = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
-_repos = click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these.")
-_paths = click.option("--path", "paths", multiple=True, metavar="PART", help="Only these paths.")
-_since = click.option("--since", metavar="DATE", help="Not before: YYYY-MM-DD or a Unix timestamp.")
-_rev = click.option("--rev", default="HEAD", show_default=True, help="As of this commit.")
-
-
-def _limit(default: int) -> Callable[[Any], Any]:
-    return click.option(
-        "--limit", type=int, default=default, show_default=True, help="At most so many."
-    )
+_repos = repeatable("--repo", "repos", "Only these repositories.", metavar="NAME")
+_paths = repeatable("--path", "paths", "Only these paths.", metavar="PART")
+_since = click.option(
+    "--since", metavar="DATE", help="Earliest date: YYYY-MM-DD or a Unix timestamp."
+)
+_rev = click.option(
+    "--rev", default="HEAD", show_default=True, help="Look at the file as of this commit."
+)
 
 
 def _opened(db: str | None) -> HistoryStore:
@@ -64,10 +60,10 @@ _COMMIT = {"date": "date", "repo": "repo", "commit": "sha", "author": "author"}
 
 
 @command(name="list-repos")
-@_limit(100)
-@_database
+@limit_option(100)
+@database_option
 def list_repos(limit: int, db: str | None) -> Outcome:
-    """List the repositories: what is indexed, where they stand, how far the index is behind."""
+    """List repositories with what is indexed and whether the index is stale."""
     from clew.history.sync.freshness import commits_behind
     from clew.history.sync.repo_list import list_repos as find
 
@@ -82,19 +78,19 @@ def list_repos(limit: int, db: str | None) -> Outcome:
 
 @command()
 @click.argument("text")
-@click.option("--regex", is_flag=True, help="TEXT is a regular expression.")
+@flag("--regex", "TEXT is a regular expression.")
 @click.option(
     "--direction",
     type=click.Choice(["both", "added", "removed"]),
     default="both",
     show_default=True,
-    help="Which changes count.",
+    help="Which changes to include.",
 )
 @_repos
 @_paths
 @_since
-@_limit(20)
-@_database
+@limit_option(20)
+@database_option
 def pickaxe(text: str, db: str | None, **options: Any) -> Outcome:
     """Show commits that added or removed a text, with the first and the last of them."""
     from clew.history.questions.pickaxe import find_changes
@@ -125,8 +121,8 @@ def _meant(options: dict[str, Any]) -> dict[str, Any]:
 @click.argument("repo")
 @click.argument("path")
 @_since
-@_limit(50)
-@_database
+@limit_option(50)
+@database_option
 def file_history(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
     """Show the commits of one file, across renames."""
     from clew.history.questions.file_history import file_history as find
@@ -143,8 +139,8 @@ def file_history(repo: str, path: str, db: str | None, **options: Any) -> Outcom
 @click.option("--start", type=int, help="First line (default: all lines).")
 @click.option("--end", type=int, help="Last line (default: the first).")
 @_rev
-@_limit(100)
-@_database
+@limit_option(100)
+@database_option
 def blame(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
     """Show who last touched lines of a file. Reads the repository."""
     from clew.history.questions.blame import blame as find
@@ -160,8 +156,8 @@ def blame(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
 @click.argument("start", type=int)
 @click.option("--end", type=int, help="Last line (default: the first).")
 @_rev
-@_limit(20)
-@_database
+@limit_option(20)
+@database_option
 def line_history(repo: str, path: str, start: int, db: str | None, **options: Any) -> Outcome:
     """Show all commits that changed lines of a file. Reads the repository."""
     from clew.history.questions.blame import line_history as find
@@ -175,10 +171,10 @@ def line_history(repo: str, path: str, start: int, db: str | None, **options: An
 @click.argument("repo")
 @click.argument("path", default="")
 @_since
-@_limit(10)
-@_database
+@limit_option(10)
+@database_option
 def owners(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
-    """Show who knows a file or directory, by what they changed and how lately."""
+    """Show who knows a file or directory, by the number and age of their changes."""
     from clew.history.questions.owners import owners as find
 
     found = find(_opened(db), repo, path, **_meant(options))
@@ -192,10 +188,16 @@ def owners(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
 @command(name="co-change")
 @click.argument("repo")
 @click.argument("path")
-@click.option("--min-support", type=int, default=2, show_default=True, help="Common commits.")
+@click.option(
+    "--min-support",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Minimum number of common commits.",
+)
 @_since
-@_limit(20)
-@_database
+@limit_option(20)
+@database_option
 def co_change(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
     """Show files that usually change together with a file."""
     from clew.history.questions.cochange import co_change as find
@@ -209,9 +211,9 @@ def co_change(repo: str, path: str, db: str | None, **options: Any) -> Outcome:
 @_repos
 @_paths
 @_since
-@click.option("--until", metavar="DATE", help="Not after.")
-@_limit(20)
-@_database
+@click.option("--until", metavar="DATE", help="Latest date, in the same forms.")
+@limit_option(20)
+@database_option
 def hotspots(db: str | None, **options: Any) -> Outcome:
     """Show the paths that changed most."""
     from clew.history.questions.hotspots import hotspots as find
@@ -224,12 +226,16 @@ def hotspots(db: str | None, **options: Any) -> Outcome:
 @command()
 @click.argument("repo", required=False)
 @click.argument("sha", required=False)
-@click.option("--diff", type=click.File(encoding="utf-8", errors="replace"), help="A diff instead.")
-@click.option("--in", "repos", multiple=True, metavar="NAME", help="Look only in these.")
-@_limit(10)
-@_database
+@click.option(
+    "--diff",
+    type=click.File(encoding="utf-8", errors="replace"),
+    help="Compare with this diff instead of a commit.",
+)
+@repeatable("--in", "repos", "Only these repositories.", metavar="NAME")
+@limit_option(10)
+@database_option
 def similar(db: str | None, diff: Any, **options: Any) -> Outcome:
-    """Show commits most like one, or like a diff (--diff FILE, - for standard input)."""
+    """Show commits similar to a commit or to a diff (--diff FILE, - for standard input)."""
     from clew.history.questions.similar import similar as find
 
     text = None if diff is None else diff.read()
@@ -241,10 +247,10 @@ def similar(db: str | None, diff: Any, **options: Any) -> Outcome:
 @command()
 @click.argument("repo")
 @click.argument("sha")
-@_limit(50)
-@_database
+@limit_option(50)
+@database_option
 def links(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
-    """Show what a commit reverts, fixes or picks, what does so to it, and its issues."""
+    """Show reverts, fixes and cherry-picks of and by a commit, and its issues."""
     from clew.history.questions.links import commit_links
 
     found = commit_links(_opened(db), repo, sha, limit=limit)
@@ -256,8 +262,8 @@ def links(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
 @command(name="by-issue")
 @click.argument("issue")
 @_repos
-@_limit(50)
-@_database
+@limit_option(50)
+@database_option
 def by_issue(issue: str, db: str | None, **options: Any) -> Outcome:
     """Show commits that name an issue: #123, GH-123, ABC-123 or its address."""
     from clew.history.questions.issues import by_issue as find
@@ -269,8 +275,8 @@ def by_issue(issue: str, db: str | None, **options: Any) -> Outcome:
 @command()
 @click.argument("repo")
 @click.argument("sha")
-@_limit(100)
-@_database
+@limit_option(100)
+@database_option
 def contains(repo: str, sha: str, limit: int, db: str | None) -> Outcome:
     """Show which branches and tags contain a commit. Reads the repository."""
     from clew.history.questions.contains import contains as find
@@ -284,7 +290,7 @@ _mode = click.option(
     type=click.Choice(["hybrid", "semantic", "words"]),
     default="hybrid",
     show_default=True,
-    help="By meaning, by any of the words, or both.",
+    help="Search by meaning, by words, or both.",
 )
 
 
@@ -294,10 +300,10 @@ _mode = click.option(
 @_repos
 @_paths
 @_since
-@_limit(10)
-@_database
+@limit_option(10)
+@database_option
 def semantic(query: tuple[str, ...], db: str | None, **options: Any) -> Outcome:
-    """Search commits by a description: by meaning, and by any of its words."""
+    """Search commits by a description: by meaning and by words."""
     from clew.history.semantic.search import search_semantic as find
 
     found = find(_opened(db), " ".join(query), **_meant(options))
@@ -315,10 +321,10 @@ def _how(found: dict[str, Any]) -> tuple[str, ...]:
 @click.argument("query", nargs=-1, required=True)
 @_mode
 @click.option("--project", metavar="NAME", help="Only this project's notes.")
-@click.option(
-    "--dir", "directories", multiple=True, metavar="DIR", help="Look here. Also CLEW_MEMORY."
+@repeatable(
+    "--dir", "directories", "Directory of notes; repeatable. Also CLEW_MEMORY.", metavar="DIR"
 )
-@_limit(10)
+@limit_option(10)
 def search_memory(query: tuple[str, ...], **options: Any) -> Outcome:
     """Search the Markdown notes that agents keep as their memory, section by section."""
     from clew.history.semantic.notes import search_memory as find
@@ -332,13 +338,16 @@ def search_memory(query: tuple[str, ...], **options: Any) -> Outcome:
 
 @command()
 @click.option("--repo", metavar="NAME", help="Only this repository.")
-@click.option("--rebuild", is_flag=True, help="Drop all vectors first; needed for a new model.")
+@flag("--rebuild", "Delete all vectors first; needed after a change of model.")
 @click.option(
-    "--with-sync/--without-sync", "with_sync", default=None, help="From now on with every sync."
+    "--with-sync/--without-sync",
+    "with_sync",
+    default=None,
+    help="Embed new commits with every sync from now on.",
 )
-@_database
+@database_option
 def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | None) -> Outcome:
-    """Make the vectors that searching by meaning needs, for commits that have none yet."""
+    """Compute the vectors for semantic search, for commits that have none yet."""
     from clew.cli.history.sync import _progress
     from clew.models.embedding import load_embedder
 

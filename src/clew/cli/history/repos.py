@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import database_option, flag, repeatable
 from clew.cli.core.streams import say
 from clew.kit.errors import ClewError, UsageError
 from clew.kit.outcome import Outcome, Table
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from clew.history.model import Repo
     from clew.history.store.store import HistoryStore
 
-_database = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
 _one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
 
 
@@ -34,13 +34,13 @@ def _chosen(store: HistoryStore, repo: str | None) -> list[Repo]:
 
 @command(name="add-repo")
 @click.argument("path", type=click.Path(path_type=Path), required=False)
-@click.option("--url", metavar="URL", help="Clone it from here; every sync fetches first.")
-@click.option("--name", help="Its name in the index (default: the directory's).")
-@click.option("--exclude", multiple=True, metavar="PREFIX", help="Leave these paths out.")
-@click.option("--all-refs", is_flag=True, help="Index all local branches and tags.")
+@click.option("--url", metavar="URL", help="Clone from URL; every sync fetches first.")
+@click.option("--name", help="Name in the index (default: the directory's name).")
+@repeatable("--exclude", "Exclude paths with this prefix.", metavar="PREFIX")
+@flag("--all-refs", "Index all local branches and tags.")
 @click.option("--default-branch", metavar="BRANCH", help="Index this branch instead of HEAD.")
 @click.option("--author", metavar="EMAIL", help="Index only this author's commits.")
-@_database
+@database_option
 def add_repo(path: Path | None, url: str | None, db: str | None, **settings: Any) -> Outcome:
     """Register a repository. Its history is read by the next sync."""
     from clew.history.sync.clones import add_clone
@@ -60,9 +60,9 @@ def add_repo(path: Path | None, url: str | None, db: str | None, **settings: Any
 
 @command(name="remove-repo")
 @click.argument("name")
-@_database
+@database_option
 def remove_repo(name: str, db: str | None) -> Outcome:
-    """Forget a repository and all that is indexed of it. Only a clone of --url is deleted."""
+    """Remove a repository from the index. Only a clone made with --url is deleted from disk."""
     from clew.history.sync.clones import remove_with_clone
 
     count, clone = remove_with_clone(_opened(db), name)
@@ -75,20 +75,20 @@ def remove_repo(name: str, db: str | None) -> Outcome:
 
 @command(name="update-repo")
 @click.argument("name")
-@click.option("--name", "new_name", metavar="NAME", help="Call it so from now on.")
-@click.option("--path", metavar="PATH", help="It has moved to here.")
-@click.option("--exclude", multiple=True, metavar="PREFIX", help="Leave these paths out, only.")
-@click.option("--clear-exclude", is_flag=True, help="Leave no paths out but the usual ones.")
+@click.option("--name", "new_name", metavar="NAME", help="New name.")
+@click.option("--path", metavar="PATH", help="New location of the repository.")
+@repeatable("--exclude", "Replace the excluded prefixes.", metavar="PREFIX")
+@flag("--clear-exclude", "Reset the excluded prefixes to the defaults.")
 @click.option("--author", metavar="EMAIL", help="Index only this author's commits.")
-@click.option("--no-author", is_flag=True, help="Index every author's commits.")
+@flag("--no-author", "Index every author's commits.")
 @click.option("--default-branch", metavar="BRANCH", help="Index this branch instead of HEAD.")
-@click.option("--no-default-branch", is_flag=True, help="Index HEAD.")
+@flag("--no-default-branch", "Index HEAD.")
 @click.option(
     "--all-refs/--default-only", default=None, help="Index all branches and tags, or one branch."
 )
-@_database
+@database_option
 def update_repo(name: str, db: str | None, **options: Any) -> Outcome:
-    """Change a repository's name, place, or what is indexed of it."""
+    """Change a repository's name, location, or what is indexed."""
     from clew.history.sync.settings import update
 
     change = update(_opened(db), name, _wanted(options))
@@ -125,10 +125,10 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
 
 @command(name="install-hook")
 @click.argument("name")
-@click.option("--remove", is_flag=True, help="Take the hooks out again.")
-@_database
+@flag("--remove", "Remove the hooks.")
+@database_option
 def install_hook(name: str, *, remove: bool, db: str | None) -> Outcome:
-    """Sync by itself after every commit, merge and rewrite. Hooks that are there stay."""
+    """Sync automatically after every commit, merge and rewrite. Existing hooks are kept."""
     from clew.history.sync.hooks import install_hooks, remove_hooks
 
     store = _opened(db)
@@ -142,12 +142,12 @@ def install_hook(name: str, *, remove: bool, db: str | None) -> Outcome:
 @command()
 @click.option(
     "--interval", type=click.FloatRange(0.1, 86_400), default=5.0, show_default=True,
-    metavar="SECONDS", help="How long to wait between looks.",
+    metavar="SECONDS", help="Polling interval.",
 )  # fmt: skip
-@click.option("--once", is_flag=True, help="Look once, then end.")
-@_database
+@flag("--once", "Check once, then exit.")
+@database_option
 def watch(interval: float, *, once: bool, db: str | None) -> Outcome:
-    """Sync what moves, until Ctrl-C. Clones of --url are fetched every five minutes."""
+    """Sync repositories as they change, until Ctrl-C. Clones are fetched every five minutes."""
     from clew.history.sync.watch import Watcher, lock_watching
 
     store = _opened(db)
@@ -170,8 +170,13 @@ def watch(interval: float, *, once: bool, db: str | None) -> Outcome:
 
 @command()
 @_one_repo
-@click.option("--sample", type=click.IntRange(0), metavar="N", help="Compare so many, not all.")
-@_database
+@click.option(
+    "--sample",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Compare a sample of N commits instead of all.",
+)
+@database_option
 def verify(repo: str | None, sample: int | None, db: str | None) -> Outcome:
     """Compare the index with git: commits, messages, files and patches. Exit 1 if they differ."""
     from clew.history.maintenance.verify import verify_repo
@@ -204,14 +209,14 @@ def _verify_text(entry: dict[str, Any]) -> str:
 
 
 @command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
+@flag("--dry-run", "Show what would be removed; remove nothing.")
 @click.option(
     "--days", type=click.IntRange(0, 36_500), default=30, show_default=True,
-    help="Keep unreachable commits that are younger.",
+    help="Keep unreachable commits younger than this.",
 )  # fmt: skip
-@_database
+@database_option
 def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
-    """Drop commits that no ref reaches, and what nothing refers to; make the file smaller."""
+    """Remove unreachable commits and unused data, and compact the file."""
     from dataclasses import asdict
 
     from clew.history.maintenance.gc import collect
@@ -229,9 +234,9 @@ def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
 
 @command()
 @_one_repo
-@_database
+@database_option
 def redactions(repo: str | None, db: str | None) -> Outcome:
-    """List the secrets that were kept out of the index."""
+    """List the secrets that were redacted from the index."""
     from clew.history.maintenance.redactions import list_redactions
 
     store = _opened(db)
@@ -244,7 +249,7 @@ def redactions(repo: str | None, db: str | None) -> Outcome:
 @command()
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
-@_database
+@database_option
 def snapshot(name: str, file: Path, db: str | None) -> Outcome:
     """Write one repository's index to a file of its own."""
     from clew.history.maintenance.export import write_snapshot
@@ -256,10 +261,10 @@ def snapshot(name: str, file: Path, db: str | None) -> Outcome:
 
 @command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", help="Its name in this index (default: the one it has).")
-@_database
+@click.option("--name", help="Name in this index (default: the name in the snapshot).")
+@database_option
 def attach(file: Path, name: str | None, db: str | None) -> Outcome:
-    """Take a snapshot of a repository's index into this one."""
+    """Import a snapshot of a repository's index into this one."""
     from clew.history.maintenance.export import attach_snapshot
 
     repo, count = attach_snapshot(_opened(db), file, name)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import combined, database_option, limit_option, repeatable
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
-from clew.cli.history.sync import database_option, history_path, timestamp, when
+from clew.cli.history.sync import history_path, timestamp, when
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
@@ -25,60 +26,61 @@ if TYPE_CHECKING:
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}
-_FILTERS = (
-    click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only these repositories."),
-    click.option("--author", metavar="PART", help="Only by people with this in name or email."),
-    click.option("--ref", metavar="REF", help="Only what a branch, tag or commit contains."),
+_filters = combined(
+    repeatable("--repo", "repos", "Only these repositories.", metavar="NAME"),
     click.option(
-        "--since", metavar="DATE", help="Not before: 2024-01-31, '2 weeks ago', 1700000000."
+        "--author", metavar="PART", help="Only authors whose name or email contains PART."
     ),
-    click.option("--until", metavar="DATE", help="Not after, written the same."),
-    click.option("--status", metavar="LETTERS", help="Only files added, modified, ...: AMDRC."),
-    click.option("--cursor", metavar="TEXT", help="Go on where the page before ended."),
+    click.option(
+        "--ref", metavar="REF", help="Only commits reachable from a branch, tag or commit."
+    ),
+    click.option(
+        "--since", metavar="DATE", help="Earliest date: 2024-01-31, '2 weeks ago', 1700000000."
+    ),
+    click.option("--until", metavar="DATE", help="Latest date, in the same forms."),
+    click.option(
+        "--status", metavar="LETTERS", help="Only files with these statuses: A, M, D, R, C."
+    ),
+    click.option("--cursor", metavar="TEXT", help="Cursor of the previous page."),
     database_option,
 )
 
 
-def _filters(function: Decorated) -> Decorated:
-    for option in reversed(_FILTERS):
-        function = option(function)
-    return function
-
-
-def _limit(default: int) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        "--limit", type=int, default=default, show_default=True, help="At most so many."
-    )
-
-
 @command()
 @click.argument("query", nargs=-1)
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Only commits that touch it.")
+@repeatable("--path", "paths", "Only commits that touch a matching path.", metavar="GLOB")
 @click.option(
     "--in",
     "place",
     type=click.Choice(["all", "message", "diff"]),
     default="all",
     show_default=True,
-    help="Where to look.",
+    help="Where to search.",
 )
 @click.option(
     "--sort",
     type=click.Choice(["relevance", "date"]),
     default="relevance",
     show_default=True,
-    help="What comes first.",
+    help="Sort order.",
 )
-@click.option("--lines", type=int, default=3, show_default=True, help="Matching lines per commit.")
-@_limit(20)
+@click.option(
+    "--lines",
+    type=int,
+    default=3,
+    show_default=True,
+    help="Maximum number of matching lines per commit.",
+)
+@limit_option(20)
 @_filters
 def search(
     query: tuple[str, ...], place: str, sort: str, lines: int, limit: int, **options: Any
 ) -> Outcome:
     """Search commits by message, path and what they added or removed.
 
-    All words are wanted. "a phrase", pre*, -not, a OR b; added:x, removed:x, path:x and
-    message:x say where. Without words, all commits that pass the filters, newest first.
+    All words must match. "a phrase", pre*, -not and a OR b work; added:x, removed:x, path:x and
+    message:x limit where to search. Without words: all commits that pass the filters, newest
+    first.
     """
     from clew.history.search.results import page_of_commits
     from clew.history.search.search import Asked
@@ -104,10 +106,10 @@ _NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
 
 @command()
 @click.argument("path_glob", metavar="PATH")
-@_limit(50)
+@limit_option(50)
 @_filters
 def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
-    """Show commits that touched a path: a part of it, or a glob."""
+    """Show commits that touched a path, given as a part of it or as a glob."""
     from clew.history.questions.touches import page_of_touches
     from clew.history.store.scope import snapshot
 

@@ -12,6 +12,7 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import HISTORY_COMMANDS
+from clew.cli.core.options import database_option, flag
 from clew.kit.errors import ClewError, Invalid, UsageError
 from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
@@ -23,15 +24,12 @@ if TYPE_CHECKING:
 history = LazyGroup(
     name="history",
     entries=HISTORY_COMMANDS,
-    help="Git history of many repositories in one index.",
+    help="Search the git history of many repositories in one index.",
     no_args_is_help=True,
 )
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
-
-
-database_option = click.option("--db", metavar="FILE", help="The index. Also COMMITMUX_DB.")
 
 
 def history_path(db: str | None) -> Path:
@@ -44,7 +42,7 @@ def history_path(db: str | None) -> Path:
 @command()
 @database_option
 def init(db: str | None) -> Outcome:
-    """Make the index."""
+    """Create the index."""
     from clew.history.store.store import HistoryStore
 
     path = history_path(db)
@@ -56,10 +54,8 @@ def init(db: str | None) -> Outcome:
 
 @command()
 @click.option("--repo", metavar="NAME", help="Only this repository.")
-@click.option(
-    "--full", is_flag=True, help="Read everything anew; the old stays until that is done."
-)
-@click.option("--may-skip", is_flag=True, help="Do nothing if another sync waits; for hooks.")
+@flag("--full", "Rebuild the index; the old one stays in use until it is done.")
+@flag("--may-skip", "Skip if another sync is already waiting; for hooks.")
 @database_option
 def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
     """Read new commits into the index."""
@@ -182,7 +178,7 @@ def show(repo: str, sha: str, db: str | None) -> Outcome:
 @command()
 @click.argument("repo")
 @click.argument("sha")
-@click.option("--max-bytes", type=int, help="Cut it there, at a character boundary.")
+@click.option("--max-bytes", type=int, help="Maximum number of bytes; cut at a character boundary.")
 @database_option
 def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
     """Show one commit's patch."""

@@ -26,7 +26,7 @@ SHELLS = ("bash", "zsh", "fish")
     help="The command to complete.",
 )
 def completion(shell: str | None, face: str) -> Outcome:
-    """Print a shell completion script. Without SHELL: for the shell you use.
+    """Print a shell completion script (default: for the current shell).
 
     To install it, for all new shells:
 
@@ -35,8 +35,8 @@ def completion(shell: str | None, face: str) -> Outcome:
       zsh   echo 'eval "$(clew completion zsh)"' >> ~/.zshrc
       fish  clew completion fish > ~/.config/fish/completions/clew.fish
 
-    bash must be 4.4 or newer. In zsh, the line belongs after compinit. The other faces have
-    scripts of their own: add --face chant, for example.
+    bash must be 4.4 or newer. In zsh, put the line after compinit. The other faces have their
+    own scripts: add --face chant, for example.
     """  # noqa: D301 - click wants the character itself
     chosen = shell or _current_shell()
     script = completion_script(chosen, face)

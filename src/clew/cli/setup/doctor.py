@@ -5,22 +5,26 @@ from __future__ import annotations
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import flag
 from clew.doctor.checks import healthy, run_checks, run_repairs
 from clew.doctor.model import Check, Subject
 from clew.kit.outcome import Outcome, Table
 
 
 @command()
-@click.option("--fix", is_flag=True, help="Do the safe repairs, then check again.")
+@flag("--fix", "Apply the safe repairs, then check again.")
 @click.option(
-    "--project", type=click.Path(file_okay=False), metavar="DIR", help="The project's directory."
+    "--project",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Project directory (default: the current one).",
 )
 def doctor(project: str | None, *, fix: bool) -> Outcome:
     """Check this machine, the project and the agent hosts.
 
-    Each finding comes with the command that repairs it. --fix does those repairs that touch only
-    Clew's own directory, and prints the others. The exit code is 1 when a check fails; warnings
-    do not count.
+    Each finding comes with the command that repairs it. --fix applies the repairs that touch only
+    Clew's own directory and prints the others. The exit code is 1 if a check fails; warnings do
+    not count.
     """
     subject = Subject(project, start_commands=True)
     checks = run_checks(subject)

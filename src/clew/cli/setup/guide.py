@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import flag
 from clew.guide.tools import guide as answer_guide
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.call import Call
@@ -23,12 +24,15 @@ def _complete_topic(_context: click.Context, _parameter: click.Parameter, start:
 
 @command()
 @click.argument("topic", required=False, shell_complete=_complete_topic)
-@click.option("--list", "only_list", is_flag=True, help="List the topics.")
+@flag("--list", "only_list", "List the topics.")
 @click.option(
-    "--project", type=click.Path(file_okay=False), metavar="DIR", help="The project's directory."
+    "--project",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Project directory (default: the current one).",
 )
 def guide(topic: str | None, project: str | None, *, only_list: bool) -> Outcome:
-    """How agents use Clew, by topic. Without TOPIC: the overview."""
+    """Show how agents use Clew, by topic. Without TOPIC: the overview."""
     if only_list:
         return _list_topics()
     arguments: dict[str, Any] = {"topic": topic, "project": project}

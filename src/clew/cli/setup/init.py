@@ -12,6 +12,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, project_option
 from clew.cli.core.render import is_terminal
 from clew.hosts.files.instructions import (
     AGENTS_FILE,
@@ -77,22 +78,24 @@ class _Plan:
     multiple=True,
     type=click.Choice(list(HOSTS)),
     metavar="NAME",
-    help="Register with this host; may be given again.",
+    help="Register with this host; repeatable.",
 )
-@click.option("--scope", type=click.Choice(SCOPES), help="This project, or all of yours.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
+)
 @click.option(
     "--face",
     type=click.Choice(list(FACES)),
     default="clew",
     show_default=True,
-    help="Which server: the whole of Clew, or one room under its own name.",
+    help="Server to register: all of Clew, or one face of it.",
 )
-@click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
-@click.option("--agents-md/--no-agents-md", default=None, help="The block in AGENTS.md.")
-@click.option("--skill/--no-skill", default=None, help="The skill files.")
-@click.option("--yes", is_flag=True, help="Ask nothing; take all hosts found and all texts.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
-@click.option("--force", is_flag=True, help="Replace foreign entries and edited texts.")
+@project_option
+@click.option("--agents-md/--no-agents-md", default=None, help="Write the block in AGENTS.md.")
+@click.option("--skill/--no-skill", default=None, help="Write the skill files.")
+@flag("--yes", "Do not ask; use every host found and write all texts.")
+@flag("--dry-run", "Show what would be done; change nothing.")
+@flag("--force", "Overwrite entries and texts that Clew did not write.")
 def init(  # noqa: PLR0913 - one parameter per option
     hosts: tuple[str, ...],
     scope: Scope | None,
@@ -107,8 +110,8 @@ def init(  # noqa: PLR0913 - one parameter per option
 ) -> Outcome:
     """Set Clew up for this project and your agent hosts.
 
-    On a terminal it asks what it needs to know. Elsewhere the options decide: name hosts with
-    --host, or take every host found here with --yes. It ends with the command that undoes it.
+    On a terminal it asks. Elsewhere the options decide: name hosts with --host, or register with
+    every host found with --yes. The last line of the output is the command that undoes it.
     """
     root = checkout_root_or_none(project)
     asks = is_interactive() and not yes
@@ -335,15 +338,15 @@ def _undo_commands(
 
 
 @command()
-@click.option("--all", "everything", is_flag=True, help="Every project and the user's own files.")
-@click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
+@flag("--all", "everything", "Undo in every project and in your user files.")
+@project_option
+@flag("--dry-run", "Show what would be done; change nothing.")
 def uninit(*, everything: bool, project: str | None, dry_run: bool) -> Outcome:
     """Undo what init and setup wrote from this project, or with --all everywhere.
 
-    This includes entries in your own files, unless they were set up from elsewhere too.
-    A file that is as Clew left it gets its original bytes back. From a file that was changed
-    since, only Clew's own entry or block is taken out.
+    This includes entries in your user files, unless another project uses them too. A file that
+    nobody has changed since gets its original bytes back. From a modified file only Clew's own
+    entry or block is removed.
     """
     root = None if everything and not project else checkout_root_or_none(project)
     if root is None and not everything:

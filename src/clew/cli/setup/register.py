@@ -8,6 +8,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, project_option
 from clew.hosts.model import SCOPES
 from clew.hosts.paths import checkout_root, checkout_root_or_none, short
 from clew.hosts.register import check, make_target, register, snippet, unregister
@@ -41,20 +42,22 @@ _CHECKED = {
 
 @command()
 @click.argument("host", metavar="HOST", type=click.Choice(list(HOSTS)))
-@click.option("--scope", type=click.Choice(SCOPES), help="This project, or all of yours.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
+)
 @click.option(
     "--face",
     type=click.Choice(list(FACES)),
     default="clew",
     show_default=True,
-    help="Which server: the whole of Clew, or one room under its own name.",
+    help="Server to register: all of Clew, or one face of it.",
 )
-@click.option("--project", metavar="DIRECTORY", help="The project, if not the current one.")
-@click.option("--print", "only_print", is_flag=True, help="Show the entry; change nothing.")
-@click.option("--check", "only_check", is_flag=True, help="Check the entry and the server.")
-@click.option("--remove", is_flag=True, help="Take the entry out again.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
-@click.option("--force", is_flag=True, help="Replace a foreign entry; keep one that fails.")
+@project_option
+@flag("--print", "only_print", "Show the entry; change nothing.")
+@flag("--check", "only_check", "Check the entry and the server.")
+@flag("--remove", "Remove the entry.")
+@flag("--dry-run", "Show what would be done; change nothing.")
+@flag("--force", "Overwrite an entry that Clew did not write; keep one that fails.")
 def setup(  # noqa: PLR0913 - one parameter per option
     host: str,
     scope: Scope | None,
@@ -67,9 +70,9 @@ def setup(  # noqa: PLR0913 - one parameter per option
     dry_run: bool,
     force: bool,
 ) -> Outcome:
-    """Register Clew with one agent host, and see that the server answers.
+    """Register Clew with one agent host and check that the server answers.
 
-    The entry is merged into the host's own file: comments, order and every other byte stay.
+    The entry is merged into the host's own file: every other byte, with comments and order, stays.
     HOST is one of: claude-code, claude-desktop, cursor, vscode, zed, codex, gemini, opencode,
     copilot.
     """

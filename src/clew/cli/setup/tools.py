@@ -9,6 +9,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, repeatable
 from clew.kit.outcome import Outcome, Table
 from clew.program import offered_tools
 
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.option("--face", type=click.Choice(list(FACES)), default="clew", help="Whose server.")
-@click.option("--toolsets", multiple=True, metavar="LIST", help="Groups of tools, or all.")
-@click.option("--tools", "names", multiple=True, metavar="LIST", help="Exactly these tools.")
-@click.option("--exclude-tools", multiple=True, metavar="LIST", help="All but these tools.")
-@click.option("--extended", is_flag=True, help="Clew's own tools beside the face's.")
-@click.option("--read-only", is_flag=True, help="Only tools that read.")
-@click.option("--all", "everything", is_flag=True, help="Every tool that there is.")
+@click.option("--face", type=click.Choice(list(FACES)), default="clew", help="Server to list.")
+@repeatable("--toolsets", "Groups of tools, or all.", metavar="LIST")
+@repeatable("--tools", "names", "Only these tools.", metavar="LIST")
+@repeatable("--exclude-tools", "Exclude these tools.", metavar="LIST")
+@flag("--extended", "Include Clew's own tools beside the face's.")
+@flag("--read-only", "Only read-only tools.")
+@flag("--all", "everything", "List every tool.")
 def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> Outcome:
     """List the tools that a server would offer."""
     chosen["tools"] = chosen.pop("names")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
-from clew.cli.specs.read import on_project, opened
+from clew.cli.core.options import flag, project_option, repeatable
+from clew.cli.specs.read import opened
 from clew.kit.errors import Conflict, Unavailable, UsageError
 from clew.kit.outcome import Outcome
 
@@ -35,15 +36,15 @@ def _message(data: dict[str, Any], *lines: str) -> Outcome:
 
 @command()
 @click.argument("description", nargs=-1)
-@click.option("--prompt", metavar="NAME", help="The prompt its worker gets.")
-@click.option("--needs-approval", is_flag=True, help="It waits until somebody approves.")
-@click.option("--template", metavar="NAME", help="Fill this template in.")
-@click.option("--var", "variables", multiple=True, metavar="KEY=VALUE", help="For the template.")
-@click.option("--label", "labels", multiple=True, metavar="LABEL", help="May be given again.")
-@click.option("--type", "spec_type", metavar="TYPE", help="code unless said otherwise.")
-@click.option("--depends-on", multiple=True, metavar="ID", help="What has to be done first.")
-@click.option("--file", "target_files", multiple=True, metavar="PATH", help="A file it changes.")
-@on_project
+@click.option("--prompt", metavar="NAME", help="Prompt for the agent.")
+@flag("--needs-approval", "Require approval before work starts.")
+@click.option("--template", metavar="NAME", help="Create the spec from this template.")
+@repeatable("--var", "variables", "Variable of the template.", metavar="KEY=VALUE")
+@repeatable("--label", "labels", "Label.", metavar="LABEL")
+@click.option("--type", "spec_type", metavar="TYPE", help="Type of the spec (default: code).")
+@repeatable("--depends-on", "Spec that must be completed first.", metavar="ID")
+@repeatable("--file", "target_files", "File that the spec changes.", metavar="PATH")
+@project_option
 def add(  # noqa: PLR0913 - one parameter per option
     description: tuple[str, ...],
     prompt: str | None,
@@ -84,14 +85,20 @@ def add(  # noqa: PLR0913 - one parameter per option
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--status", metavar="STATUS", help="pending, in_progress, completed or failed.")
+@click.option(
+    "--status", metavar="STATUS", help="New status: pending, in_progress, completed or failed."
+)
 @click.option("--output", metavar="TEXT", help="Append this under ## Output.")
-@click.option("--depends-on", multiple=True, metavar="ID", help="Replaces the list.")
-@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Replaces the list.")
-@click.option("--file", "target_files", multiple=True, metavar="PATH", help="Replaces the list.")
-@click.option("--model", metavar="NAME", help="The model its worker uses.")
-@click.option("--expected-version", metavar="VERSION", help="Refuse if it changed since.")
-@on_project
+@repeatable("--depends-on", "Replace the list.", metavar="ID")
+@repeatable("--label", "labels", "Replace the list.", metavar="LABEL")
+@repeatable("--file", "target_files", "Replace the list.", metavar="PATH")
+@click.option("--model", metavar="NAME", help="Model for the agent.")
+@click.option(
+    "--expected-version",
+    metavar="VERSION",
+    help="Refuse if the spec has changed since this version.",
+)
+@project_option
 def update(  # noqa: PLR0913 - one parameter per option
     spec_id: str,
     status: str | None,
@@ -126,9 +133,9 @@ def update(  # noqa: PLR0913 - one parameter per option
 @command()
 @click.argument("spec_id", metavar="ID")
 @click.argument("number", type=int)
-@click.option("--off", is_flag=True, help="Uncheck it.")
-@click.option("--evidence", metavar="TEXT", help="What shows that it is met.")
-@on_project
+@flag("--off", "Uncheck the criterion.")
+@click.option("--evidence", metavar="TEXT", help="Evidence that the criterion is met.")
+@project_option
 def check(
     spec_id: str, number: int, *, off: bool, evidence: str | None, project: str | None
 ) -> Outcome:
@@ -144,8 +151,8 @@ def check(
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--by", metavar="NAME", required=True, help="Who approves.")
-@on_project
+@click.option("--by", metavar="NAME", required=True, help="Name of the approver.")
+@project_option
 def approve(spec_id: str, by: str, project: str | None) -> Outcome:
     """Approve a spec, so that it can be worked on."""
     from clew.specs.change.approval import approve as give
@@ -158,9 +165,9 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--by", metavar="NAME", required=True, help="Who rejects.")
-@click.option("--reason", metavar="TEXT", required=True, help="Why.")
-@on_project
+@click.option("--by", metavar="NAME", required=True, help="Name of the reviewer.")
+@click.option("--reason", metavar="TEXT", required=True, help="Reason for the rejection.")
+@project_option
 def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
     """Reject a spec with a reason."""
     from clew.specs.change.approval import reject as refuse
@@ -174,8 +181,8 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--allow-no-commits", is_flag=True, help="Also if no commit names the spec.")
-@on_project
+@flag("--allow-no-commits", "Finalize even if no commit names the spec.")
+@project_option
 def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Outcome:
     """Mark a spec as completed; every criterion must be checked."""
     from clew.specs.change.finalize import finalize as complete
@@ -198,9 +205,9 @@ _AFTER = {
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@on_project
+@project_option
 def reset(spec_id: str, project: str | None) -> Outcome:
-    """Put a failed or stuck spec back to pending; its agent is stopped, its branch stays."""
+    """Reset a failed or stuck spec to pending; its agent is stopped, its branch stays."""
     from clew.work.runs.abandon import reset_spec
 
     spec = reset_spec(opened(project), spec_id, actor=who())
@@ -209,11 +216,11 @@ def reset(spec_id: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--delete", is_flag=True, help="Delete the file too (it stays in git).")
-@click.option("--yes", is_flag=True, help="Also if other specs wait for it.")
-@on_project
+@flag("--delete", "Also delete the file (it stays in git).")
+@flag("--yes", "Cancel even if other specs depend on it.")
+@project_option
 def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Outcome:
-    """Cancel a spec and stop its agent; it is kept, but out of lists and work."""
+    """Cancel a spec and stop its agent; the file stays, but lists and work ignore it."""
     from clew.work.runs.abandon import cancel_spec, delete_spec
 
     store = opened(project)
@@ -233,13 +240,18 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@click.option("--older-than", type=click.IntRange(0), metavar="DAYS", help="All done so long ago.")
-@click.option("--dry-run", is_flag=True, help="Say what would be moved.")
-@on_project
+@click.option(
+    "--older-than",
+    type=click.IntRange(0),
+    metavar="DAYS",
+    help="All specs completed at least DAYS ago.",
+)
+@flag("--dry-run", "Show what would be moved; move nothing.")
+@project_option
 def archive(
     spec_id: str | None, older_than: int | None, *, dry_run: bool, project: str | None
 ) -> Outcome:
-    """Move a completed spec, or all that are done long enough, to the archive."""
+    """Move a completed spec, or all specs completed long ago, to the archive."""
     from clew.specs.change.finalize import archivable
     from clew.specs.change.finalize import archive as put_away
 
@@ -261,9 +273,9 @@ def archive(
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@on_project
+@project_option
 def edit(spec_id: str, project: str | None) -> Outcome:
-    """Open a spec in your editor; a text that cannot be read as a spec is offered again."""
+    """Open a spec in your editor; an invalid spec is opened again."""
     store = opened(project)
     spec = store.load(spec_id)
     if spec.head.archived:

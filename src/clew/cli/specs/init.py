@@ -9,6 +9,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, project_option
 from clew.cli.setup.init import is_interactive
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome
@@ -31,7 +32,7 @@ _SHOWN = {"already": "unchanged"}
 
 
 @command()
-@click.option("--name", metavar="NAME", help="The project's name; from a manifest otherwise.")
+@click.option("--name", metavar="NAME", help="Name of the project (default: from a manifest).")
 @click.option(
     "--agent",
     "agents",
@@ -39,13 +40,17 @@ _SHOWN = {"already": "unchanged"}
     type=click.Choice(list(_AGENTS)),
     help="Register `chant mcp` with this agent host, in this project's files.",
 )
-@click.option("--provider", metavar="NAME", help="Which agent works on specs.")
-@click.option("--model", metavar="NAME", help="Which model it uses.")
-@click.option("--minimal", is_flag=True, help="Without the bundled prompts.")
-@click.option("--silent", is_flag=True, help="Keep .chant/ out of git, in .git/info/exclude.")
-@click.option("--merge-driver/--no-merge-driver", default=True, help="Merge specs by field.")
-@click.option("--force-overwrite", is_flag=True, help="Bring the bundled prompts up to date.")
-@click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
+@click.option("--provider", metavar="NAME", help="Agent that works on specs.")
+@click.option("--model", metavar="NAME", help="Model for the agent.")
+@flag("--minimal", "Leave out the bundled prompts.")
+@flag("--silent", "Keep .chant/ out of git, in .git/info/exclude.")
+@click.option(
+    "--merge-driver/--no-merge-driver",
+    default=True,
+    help="Install the merge driver, which merges specs by field.",
+)
+@flag("--force-overwrite", "Overwrite the bundled prompts with the current ones.")
+@project_option
 def init(  # noqa: PLR0913 - one parameter per option
     name: str | None,
     agents: tuple[str, ...],

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import flag, limit_option, project_option
 from clew.cli.specs.edit import settings_of, who
-from clew.cli.specs.read import on_project, opened
+from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@on_project
+@project_option
 def lint(spec_id: str | None, project: str | None) -> Outcome:
     """Look for quality issues in one spec or all; exit code 1 if there are errors."""
     from clew.specs.check.lint import lint_all, lint_specs
@@ -42,10 +43,10 @@ def _lint_summary(report: LintReport) -> str:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 unless everything is checked.")
-@on_project
+@flag("--exit-code", "Exit with code 1 unless every criterion is checked.")
+@project_option
 def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
-    """See whether a spec's acceptance criteria are met."""
+    """Check whether a spec's acceptance criteria are met."""
     from clew.specs.check.verify import verify as look
 
     found = look(opened(project).load(spec_id))
@@ -57,9 +58,9 @@ def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@on_project
+@project_option
 def diagnose(spec_id: str, project: str | None) -> Outcome:
-    """Find out what is wrong with a spec."""
+    """Diagnose problems of a spec."""
     from clew.specs.change.diagnose import diagnose_any
 
     found = diagnose_any(opened(project), spec_id)
@@ -79,11 +80,11 @@ def diagnose(spec_id: str, project: str | None) -> Outcome:
 @click.argument("query", nargs=-1)
 @click.option(
     "--format", "form", type=click.Choice(("json", "csv", "markdown")), default="json",
-    show_default=True, help="In which form.")  # fmt: skip
-@click.option("--fields", metavar="NAMES", help="Names between commas, or all.")
-@click.option("--archived", is_flag=True, help="Also archived specs.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead.")
-@on_project
+    show_default=True, help="Output format.")  # fmt: skip
+@click.option("--fields", metavar="NAMES", help="Comma-separated field names, or all.")
+@flag("--archived", "Include archived specs.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@project_option
 def export(
     query: tuple[str, ...],
     form: str,
@@ -93,7 +94,7 @@ def export(
     archived: bool,
     project: str | None,
 ) -> Outcome:
-    """Write specs as JSON, CSV or Markdown; QUERY chooses which."""
+    """Write specs as JSON, CSV or Markdown; QUERY selects the specs."""
     from clew.kit.files import write_atomic
     from clew.specs.query.export import export_specs, fields_of
     from clew.specs.query.search import matching_heads
@@ -114,10 +115,10 @@ def export(
 @click.argument("query", nargs=-1)
 @click.option(
     "--format", "form", type=click.Choice(("text", "mermaid", "dot")), default="text",
-    show_default=True, help="In which form.")  # fmt: skip
-@on_project
+    show_default=True, help="Output format.")  # fmt: skip
+@project_option
 def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
-    """Draw what waits for what; QUERY chooses which specs."""
+    """Draw the dependency graph; QUERY selects the specs."""
     from clew.specs.query.dag import build_dag, render
     from clew.specs.query.search import matching_heads
 
@@ -129,9 +130,9 @@ def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@on_project
+@project_option
 def drift(spec_id: str | None, project: str | None) -> Outcome:
-    """Find completed specs whose files changed since; exit code 1 if there are any."""
+    """Find completed specs whose files have changed since; exit code 1 if there are any."""
     from clew.specs.check.drift import find_drift
 
     store = opened(project)
@@ -145,10 +146,8 @@ def drift(spec_id: str | None, project: str | None) -> Outcome:
 @click.option("--spec", "spec_id", metavar="ID", help="Only this spec.")
 @click.option("--by", metavar="NAME", help="Only this person or program.")
 @click.option("--since", metavar="TIME", help="Only after this time: 2h, 3d, 2026-01-31.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many."
-)
-@on_project
+@limit_option(50, click.IntRange(1))
+@project_option
 def activity(
     spec_id: str | None, by: str | None, since: str | None, limit: int, project: str | None
 ) -> Outcome:
@@ -165,9 +164,9 @@ def activity(
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@click.option("--all", "every", is_flag=True, help="Every active spec.")
-@click.option("--dry-run", is_flag=True, help="Say what would be set.")
-@on_project
+@flag("--all", "every", "Derive for every active spec.")
+@flag("--dry-run", "Show what would be set; change nothing.")
+@project_option
 def derive(spec_id: str | None, *, every: bool, dry_run: bool, project: str | None) -> Outcome:
     """Fill in the fields that the configuration derives from branch, path or environment."""
     from clew.specs.change.derive import derive_spec
@@ -190,7 +189,7 @@ def _set_fields(fields: dict[str, Any]) -> str:
 
 @command()
 @click.argument("name", required=False)
-@on_project
+@project_option
 def template(name: str | None, project: str | None) -> Outcome:
     """List templates, or show one."""
     from clew.specs.change.templates import list_templates, load_template
@@ -208,10 +207,10 @@ def template(name: str | None, project: str | None) -> Outcome:
 
 
 @command()
-@click.option("--validate", is_flag=True, help="Exit with 1 if something is wrong.")
-@on_project
+@flag("--validate", "Exit with code 1 if a setting is invalid.")
+@project_option
 def config(*, validate: bool, project: str | None) -> Outcome:
-    """Show the settings that hold and where each comes from."""
+    """Show the effective settings and where each comes from."""
     from clew.specs.store.settings import KEYS
 
     settings = settings_of(opened(project))
@@ -243,7 +242,7 @@ def _shown(value: object) -> str:
 @click.argument("ours")
 @click.argument("theirs")
 def merge_driver(base: str, ours: str, theirs: str) -> Outcome:
-    """Merge one spec file, as git asks for it; exit code 1 if people must decide."""
+    """Merge one spec file; called by git. Exit code 1 if there are conflicts."""
     from clew.specs.change.merge_driver import merge_files
 
     conflicts = merge_files(Path(base), Path(ours), Path(theirs))

@@ -8,25 +8,18 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import SPEC_COMMANDS
+from clew.cli.core.options import flag, limit_option, offset_option, project_option, repeatable
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.specs.store.store import SpecStore
 
 spec = LazyGroup(
     name="spec",
     entries=SPEC_COMMANDS,
-    help="Specs: Markdown files that say what is to be done, and how one knows that it is.",
+    help="Specs: Markdown files with a task and its acceptance criteria.",
     no_args_is_help=True,
 )
-
-
-def on_project(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """The option that names the project."""
-    option = click.option("--project", metavar="DIRECTORY", help="The project, if not this one.")
-    return option(function)
 
 
 def opened(project: str | None) -> SpecStore:
@@ -68,16 +61,14 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
 
 @command(name="list")
 @click.argument("query", nargs=-1)
-@click.option("--status", metavar="STATUS", help="Only this status; also ready and blocked.")
-@click.option("--ready", "only_ready", is_flag=True, help="Only what can be worked on now.")
-@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Any of these labels.")
+@click.option("--status", metavar="STATUS", help="Only this status, or ready or blocked.")
+@flag("--ready", "only_ready", "Only specs that are ready to work on.")
+@repeatable("--label", "labels", "Only specs with this label.", metavar="LABEL")
 @click.option("--type", "spec_type", metavar="TYPE", help="Only this type.")
-@click.option("--count", is_flag=True, help="Only how many there are.")
-@click.option(
-    "--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many."
-)
-@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
-@on_project
+@flag("--count", "Print only the number of specs.")
+@limit_option(50, click.IntRange(0))
+@offset_option
+@project_option
 def list_command(  # noqa: PLR0913 - one parameter per option
     query: tuple[str, ...],
     status: str | None,
@@ -108,12 +99,10 @@ def list_command(  # noqa: PLR0913 - one parameter per option
 
 
 @command()
-@click.option(
-    "--limit", type=click.IntRange(0), default=50, show_default=True, help="At most so many."
-)
-@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
-@click.option("--label", "labels", multiple=True, metavar="LABEL", help="Any of these labels.")
-@on_project
+@limit_option(50, click.IntRange(0))
+@offset_option
+@repeatable("--label", "labels", "Only specs with this label.", metavar="LABEL")
+@project_option
 def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None) -> Outcome:
     """List the specs that can be worked on now."""
     from clew.specs.query.lists import ready_specs
@@ -124,9 +113,9 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--body", "only_body", is_flag=True, help="Only the text below the frontmatter.")
-@click.option("--raw", is_flag=True, help="The file as it is.")
-@on_project
+@flag("--body", "only_body", "Print only the text below the front matter.")
+@flag("--raw", "Print the file unchanged.")
+@project_option
 def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Outcome:
     """Show one spec."""
     from clew.specs.tools import spec_data
@@ -158,12 +147,10 @@ def _facts(data: dict[str, Any]) -> str:
 
 @command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--archived", is_flag=True, help="Also archived specs.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
-)
-@click.option("--offset", type=click.IntRange(0), default=0, help="Pass over so many.")
-@on_project
+@flag("--archived", "Include archived specs.")
+@limit_option(20, click.IntRange(1))
+@offset_option
+@project_option
 def search(
     query: tuple[str, ...], *, archived: bool, limit: int, offset: int, project: str | None
 ) -> Outcome:
@@ -188,9 +175,9 @@ def _hit_lines(hit: dict[str, Any]) -> list[str]:
 
 
 @command()
-@click.option("--brief", is_flag=True, help="One line.")
-@click.option("--activity", "include_activity", is_flag=True, help="When each last moved.")
-@on_project
+@flag("--brief", "Print one line.")
+@flag("--activity", "include_activity", "Include the last change of each spec.")
+@project_option
 def status(*, brief: bool, include_activity: bool, project: str | None) -> Outcome:
     """Count specs by status."""
     from clew.specs.query import lists as pages
@@ -217,12 +204,12 @@ def status(*, brief: bool, include_activity: bool, project: str | None) -> Outco
 @command()
 @click.argument("spec_id", metavar="ID")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="How many lines."
+    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
 )
-@click.option("--offset", type=click.IntRange(0), help="From this byte on.")
+@click.option("--offset", type=click.IntRange(0), help="Start at this byte offset.")
 @click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
-@click.option("-f", "--follow", is_flag=True, help="Go on as the log grows, until Ctrl-C.")
-@on_project
+@flag("-f", "--follow", "Follow the log until Ctrl-C.")
+@project_option
 def log(
     spec_id: str,
     lines: int,

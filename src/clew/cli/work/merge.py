@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.core.app import command
-from clew.cli.specs.read import on_project, opened
+from clew.cli.core.options import flag, project_option
+from clew.cli.specs.read import opened
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
@@ -37,12 +38,12 @@ def _surroundings(project: str | None) -> tuple[Places, SpecStore, Config]:
 
 @command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "merge_all", is_flag=True, help="Every completed spec, and what waits.")
-@click.option("--list", "only_list", is_flag=True, help="Only show the branches and their state.")
-@click.option("--dry-run", is_flag=True, help="Say what would be merged, and what conflicts.")
-@click.option("--rebase", is_flag=True, help="Put the commits on top, without a merge commit.")
-@click.option("--delete-branch", is_flag=True, help="Remove worktree and branch afterwards.")
-@on_project
+@flag("--all", "merge_all", "Merge every completed spec and everything queued.")
+@flag("--list", "only_list", "List the branches and their state; merge nothing.")
+@flag("--dry-run", "Show what would be merged and what conflicts.")
+@flag("--rebase", "Rebase the commits instead of creating a merge commit.")
+@flag("--delete-branch", "Remove worktree and branch after the merge.")
+@project_option
 def merge(
     ids: tuple[str, ...],
     *,
@@ -53,9 +54,9 @@ def merge(
     delete_branch: bool,
     project: str | None,
 ) -> Outcome:
-    """Merge finished specs into the main branch, checked, one after the other.
+    """Merge finished specs into the main branch one at a time, after the checks pass.
 
-    Exit code 0 if all of them are merged, 1 if any is not.
+    Exit code 0 if all of them were merged, else 1.
     """
     from clew.work.merging.preconditions import branches, expanded
     from clew.work.merging.queue import MergeOptions, Merger
@@ -115,15 +116,15 @@ def _first(note: str | None) -> str:
 
 
 @command()
-@click.option("--once", is_flag=True, help="One look, then end.")
-@click.option("--dry-run", is_flag=True, help="One look that changes nothing.")
+@flag("--once", "Run one pass, then exit.")
+@flag("--dry-run", "Run one pass that changes nothing.")
 @click.option("--start", type=click.IntRange(0), default=0, metavar="N",
-              help="Also start ready specs, N at once. This calls agents.")  # fmt: skip
-@click.option("--poll-interval", type=click.IntRange(100), metavar="MS", help="Time between looks.")
-@click.option("--background", is_flag=True, help="Start it in the background.")
-@click.option("--stop", "stop_it", is_flag=True, help="Stop the one that runs.")
-@click.option("--status", "only_status", is_flag=True, help="Only tell whether one runs.")
-@on_project
+              help="Also start ready specs, up to N in parallel. This calls agents.")  # fmt: skip
+@click.option("--poll-interval", type=click.IntRange(100), metavar="MS", help="Polling interval.")
+@flag("--background", "Run in the background.")
+@flag("--stop", "stop_it", "Stop the running watch.")
+@flag("--status", "only_status", "Show whether a watch is running.")
+@project_option
 def watch(
     *,
     once: bool,
@@ -135,7 +136,7 @@ def watch(
     only_status: bool,
     project: str | None,
 ) -> Outcome:
-    """Finish, merge and clean up what agents have done, until Ctrl-C or idle for long."""
+    """Finish, merge and clean up the work of agents, until Ctrl-C or a long idle time."""
     from clew.work.scheduling.watch_control import start_watch, stop_watch, watch_status
 
     places, _store, _config = _surroundings(project)
@@ -202,20 +203,20 @@ class _ShownCall(Call):
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--force", is_flag=True, help="Also if its text says that it is tightly coupled.")
-@click.option("--recursive", is_flag=True, help="Split members that are still too large.")
+@flag("--force", "Split even if the spec says that it is tightly coupled.")
+@flag("--recursive", "Split members that are still too large.")
 @click.option(
     "--max-depth",
     type=click.IntRange(1, 10),
     default=3,
     show_default=True,
-    help="How deep at most.",
+    help="Maximum depth.",
 )
-@click.option("--model", metavar="NAME", help="The model to ask.")
-@click.option("--without-model", is_flag=True, help="By criteria and files alone.")
-@click.option("--dry-run", is_flag=True, help="Only show the members.")
-@click.option("--undo", is_flag=True, help="Take the split back, if nobody worked on it.")
-@on_project
+@click.option("--model", metavar="NAME", help="Model to use.")
+@flag("--without-model", "Split by criteria and files, without a model.")
+@flag("--dry-run", "Show the members; write nothing.")
+@flag("--undo", "Undo the split if no member has been worked on.")
+@project_option
 def split(  # noqa: PLR0913 - one parameter per option
     spec_id: str,
     *,
@@ -255,13 +256,13 @@ def split(  # noqa: PLR0913 - one parameter per option
 
 @command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--force", is_flag=True, help="Also dirty or unmerged work; it is kept under refs.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
-@on_project
+@flag("--force", "Also remove dirty or unmerged work; it is kept under refs.")
+@flag("--dry-run", "Show what would be removed; remove nothing.")
+@project_option
 def cleanup(ids: tuple[str, ...], *, force: bool, dry_run: bool, project: str | None) -> Outcome:
     """Remove worktrees and branches whose work is in the main branch.
 
-    Exit code 1 if a spec that was named is refused.
+    Exit code 1 if a named spec was refused.
     """
     from clew.work.merging.cleanup import REFUSED, clean_up
     from clew.work.runs.reconcile import reconcile

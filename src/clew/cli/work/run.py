@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.cli.core.streams import say
-from clew.cli.specs.read import on_project
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from clew.specs.store.store import SpecStore
     from clew.work.model import Run
     from clew.work.paths import Places
@@ -37,41 +35,37 @@ def opened_work(project: str | None) -> tuple[Places, SpecStore]:
     return places, store
 
 
-def _on_agent(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """The options that say who works, with what, and from where."""
-    for option in (
-        click.option("--base", metavar="REF", help="Where work starts from; the main branch."),
-        click.option("--model", metavar="NAME", help="The agent's model."),
-        click.option("--agent", metavar="NAME", help="Which agent works; else as configured."),
-        click.option("--prompt", metavar="NAME", help="Which prompt it gets."),
-        click.option("--allow-no-commits", is_flag=True, help="Done even if nothing changed."),
-        click.option("--detach", is_flag=True, help="Return at once; the work goes on."),
-        click.option("--no-watch", is_flag=True, help="Do not start the watch, which merges."),
-    ):
-        function = option(function)
-    return function
+_on_agent = combined(
+    flag("--no-watch", "Do not start the watch that merges completed specs."),
+    flag("--detach", "Return immediately; the work continues in the background."),
+    flag("--allow-no-commits", "Complete the spec even if there are no commits."),
+    click.option("--prompt", metavar="NAME", help="Prompt for the agent."),
+    click.option("--agent", metavar="NAME", help="Agent to use (default: as configured)."),
+    click.option("--model", metavar="NAME", help="Model for the agent."),
+    click.option("--base", metavar="REF", help="Starting point (default: the main branch)."),
+)
 
 
 @command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--chain", is_flag=True, help="One after the other, then all that is ready.")
-@click.option("--chain-max", type=click.IntRange(1), metavar="N", help="At most so many specs.")
-@click.option("--parallel", type=click.IntRange(1, 64), metavar="N", help="So many at once.")
+@flag("--chain", "Work on the specs one after the other, then on all ready ones.")
+@click.option("--chain-max", type=click.IntRange(1), metavar="N", help="Maximum number of specs.")
 @click.option(
-    "--label", "labels", multiple=True, metavar="LABEL", help="Only these, of what is ready."
+    "--parallel", type=click.IntRange(1, 64), metavar="N", help="Number of parallel runs."
 )
+@repeatable("--label", "labels", "Only ready specs with this label.", metavar="LABEL")
 @click.option(
     "--on-failure",
     type=click.Choice(["stop", "skip", "retry"]),
-    help="What a failed spec means for the others; retry tries it again first.",
+    help="What to do with the remaining specs when one fails; retry retries it first.",
 )
-@click.option("--retries", type=click.IntRange(0), metavar="N", help="Try again at most so often.")
-@click.option("--no-merge", is_flag=True, help="Leave the branches of several specs unmerged.")
-@click.option("--skip-criteria", is_flag=True, help="Start in spite of lint errors.")
-@click.option("--skip-deps", is_flag=True, help="Start in spite of open dependencies.")
-@click.option("--skip-approval", is_flag=True, help="Start without approval.")
+@click.option("--retries", type=click.IntRange(0), metavar="N", help="Maximum number of retries.")
+@flag("--no-merge", "Do not merge the branches.")
+@flag("--skip-criteria", "Start despite lint errors.")
+@flag("--skip-deps", "Start despite unfinished dependencies.")
+@flag("--skip-approval", "Start without approval.")
 @_on_agent
-@on_project
+@project_option
 def work(
     ids: tuple[str, ...], *, detach: bool, no_watch: bool, project: str | None, **given: Any
 ) -> Outcome:
@@ -96,11 +90,11 @@ def work(
 @command()
 @click.argument("spec_id", metavar="ID")
 @_on_agent
-@on_project
+@project_option
 def resume(
     spec_id: str, *, detach: bool, no_watch: bool, project: str | None, **given: Any
 ) -> Outcome:
-    """Go on with a spec that was paused, cut off or failed: same branch, same files."""
+    """Continue a paused, interrupted or failed spec on the same branch and files."""
     from clew.work.journal.journal import open_journal
     from clew.work.scheduling.start import Mode, begin_work
 
@@ -187,10 +181,10 @@ def _ending(data: dict[str, Any], *, watched: bool) -> str:
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@click.option("--all", "everything", is_flag=True, help="All work, and start nothing more.")
-@on_project
+@flag("--all", "everything", "Pause all work and start no more.")
+@project_option
 def pause(spec_id: str | None, *, everything: bool, project: str | None) -> Outcome:
-    """Stop the agent of a spec. Nothing is lost: `clew resume` goes on from there."""
+    """Stop the agent of a spec. Nothing is lost: `clew resume` continues from there."""
     from clew.work.runs.takeover import pause as stop
 
     if (spec_id is None) is not everything:
@@ -219,10 +213,10 @@ def _at_work(places: Places) -> list[str]:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--force", is_flag=True, help="Even if no agent works on it now.")
-@on_project
+@flag("--force", "Take over even if no agent is working on it.")
+@project_option
 def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
-    """Stop the agent of a spec, keep others off it, and see where it is."""
+    """Stop the agent of a spec, reserve the spec for yourself, and show its state."""
     from clew.work.runs.takeover import take_over
 
     data = take_over(*opened_work(project), spec_id, force=force).as_json()
@@ -236,10 +230,10 @@ def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--continue", "goes_on", is_flag=True, help="An agent goes on from your commits.")
-@click.option("--finish", is_flag=True, help="You are done: check it and complete the spec.")
-@click.option("--detach", is_flag=True, help="Return at once; the work goes on.")
-@on_project
+@flag("--continue", "goes_on", "Let an agent continue from your commits.")
+@flag("--finish", "Check your work and complete the spec.")
+@flag("--detach", "Return immediately; the work continues in the background.")
+@project_option
 def release(
     spec_id: str, *, goes_on: bool, finish: bool, detach: bool, project: str | None
 ) -> Outcome:
@@ -266,12 +260,10 @@ def release(
 
 @command()
 @click.argument("spec_id", metavar="[ID]", required=False)
-@click.option(
-    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
-)
-@on_project
+@limit_option(20, click.IntRange(1))
+@project_option
 def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
-    """List runs, the newest first: of the project, or all steps of one spec's."""
+    """List the project's runs, newest first, or all steps of one spec's runs."""
     from clew.work.runs.listing import list_runs, run_data
 
     places, store = opened_work(project)
@@ -328,11 +320,11 @@ def _latest_details(places: Places, run: Run, data: dict[str, Any]) -> list[str 
 @command()
 @click.argument("spec_id", metavar="ID")
 @click.option(
-    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="How many lines."
+    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
 )
 @click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the run is over.")
-@on_project
+@flag("-f", "--follow", "Follow the log until the run ends.")
+@project_option
 def logs(
     spec_id: str, lines: int, since: str | None, *, follow: bool, project: str | None
 ) -> Outcome:

@@ -1,0 +1,53 @@
+"""Options that many commands share, and short ways to declare the common kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorator = Callable[[Any], Any]
+
+project_option = click.option(
+    "--project", metavar="DIRECTORY", help="Project directory (default: the current one)."
+)
+database_option = click.option(
+    "--db", metavar="FILE", help="Path of the history index. Also COMMITMUX_DB."
+)
+
+
+def flag(*words: str) -> Decorator:
+    """A switch: its names, then its help text."""
+    return click.option(*words[:-1], is_flag=True, help=words[-1])
+
+
+def repeatable(*words: str, metavar: str) -> Decorator:
+    """An option that may be given several times: its names, then its help text."""
+    help_text = words[-1].removesuffix(".") + "; repeatable."
+    return click.option(*words[:-1], multiple=True, metavar=metavar, help=help_text)
+
+
+def limit_option(default: int, kind: click.ParamType[int] | type[int] = int) -> Decorator:
+    """`--limit`, the maximum number of results."""
+    return click.option(
+        "--limit", type=kind, default=default, show_default=True, help="Maximum number of results."
+    )
+
+
+def offset_option(command: Any) -> Any:
+    """`--offset`, the number of results to skip."""
+    return click.option(
+        "--offset", type=click.IntRange(0), default=0, help="Number of results to skip."
+    )(command)
+
+
+def combined(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in the order in which help shows them."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
