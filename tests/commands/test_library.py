@@ -12,6 +12,8 @@ from clew.commands.registry.registry import shelf
 from clew.commands.render.execute import Request, execute
 from clew.commands.render.render import names_in
 from clew.commands.search.ranking import CommandIndex
+from clew.kit.text.frontmatter import split_document
+from clew.kit.text.yaml_text import read_quick
 
 LIBRARY = Path(clew.commands.__file__).parent / "library" / "prompts"
 FILES = sorted(LIBRARY.rglob("*.md"))
@@ -57,8 +59,8 @@ def test_nothing_in_the_library_is_to_be_remarked(outside):
 
 @pytest.mark.parametrize("path", FILES, ids=label)
 def test_the_frontmatter_is_read_without_a_yaml_library(path):
-    block, _ = frontmatter._cut(path.read_text(encoding="utf-8"))
-    assert frontmatter._plain(block)["c3l_version"] == "0.5"
+    block = split_document(path.read_text(encoding="utf-8")).yaml
+    assert read_quick(block)["c3l_version"] == "0.5"
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)

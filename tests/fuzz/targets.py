@@ -17,12 +17,13 @@ from clew.history.store.lookup import get_patch
 from clew.history.store.store import HistoryStore
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
+from clew.kit.text.frontmatter import FrontmatterError
+from clew.kit.text.frontmatter_edit import edit_document
 from clew.protocol.kernel.connection import Connection
 from clew.serving import build_kernel
 from clew.specs.change.merge_driver import merge_specs
 from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
-from clew.specs.files.frontmatter import FrontmatterError, edit_document, read_document
-from clew.specs.files.parse import Identity, Unreadable, make_spec
+from clew.specs.files.parse import Identity, Unreadable, make_spec, read_document
 from clew.specs.query.query import parse_query as parse_spec_query
 from clew.specs.query.search import find_specs
 from tests.fuzz.corpus import as_text

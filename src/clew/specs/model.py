@@ -160,16 +160,10 @@ class Spec:
         return value if isinstance(value, str) and value else None
 
 
-class Remove:
-    """Stands for a field that is to go."""
-
-
-REMOVE: Final = Remove()
-
-
 class Changes:
     """What an edit touches: these fields and, where it is given, the body. Nothing else.
 
+    A field that is None is removed.
     `note` goes into the audit trail.
     """
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.specs.change.merge_driver import MergeFailed, merge_files, merge_specs, merge_value
-from clew.specs.files.frontmatter import read_document
+from clew.specs.files.parse import read_document
 from tests.support.repos import Repository
 
 BODY = "# Title\n\none\n\ntwo\n\nthree\n"

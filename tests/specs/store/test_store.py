@@ -11,7 +11,7 @@ import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.specs.files.ids import base36
-from clew.specs.model import REMOVE, Changes
+from clew.specs.model import Changes
 from clew.specs.store import audit
 from clew.specs.store.store import NOT_INITIALIZED, SpecStore, open_store
 from tests.specs.making import Project
@@ -129,9 +129,7 @@ def test_change_touches_only_what_was_meant_and_is_audited(project):
     assert entry["fields"] == {"status": ["pending", "failed"]}
     assert (entry["tool"], entry["event"], entry["note"]) == ("cli", "changed", "why")
     assert entry["at"].endswith("Z")
-    project.store.change(
-        "a", lambda spec: Changes({"owner": REMOVE}, spec.body + "\n"), actor="cli"
-    )
+    project.store.change("a", lambda spec: Changes({"owner": None}, spec.body + "\n"), actor="cli")
     assert list(audit.entries(project.store.places))[1]["body"] is True
     assert project.store.change("a", lambda _: Changes(), actor="cli").version
     assert len(list(audit.entries(project.store.places))) == 2

@@ -14,7 +14,7 @@ from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import same_text
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
-from clew.specs.model import REMOVE, Changes
+from clew.specs.model import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,7 +156,7 @@ def _written(
     def edit(current: Spec) -> Changes:
         if not _is_untouched(current):
             return Changes()  # somebody was quicker: it is theirs now
-        given = {name: value or REMOVE for name, value in fields.items()}
+        given = {name: value or None for name, value in fields.items()}
         return Changes(given, plan.body, note="refined again")
 
     changed = store.change(old.id, edit, actor=actor)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from clew.kit.text.markdown import lines_outside_code
+
 PREFIXES: Final = {
     "BO": "objectives",
     "SM": "metrics",
@@ -121,16 +123,7 @@ def closes(line: str, fence: str) -> bool:
 
 def outside_code(lines: list[str]) -> list[bool]:
     """For each line, whether it is outside of code blocks."""
-    fence, outside = None, []
-    for line in lines:
-        if fence is None:
-            fence = fence_of(line)
-            outside.append(fence is None)
-        else:
-            outside.append(False)
-            if closes(line, fence):
-                fence = None
-    return outside
+    return lines_outside_code("\n".join(lines))
 
 
 def prose(text: str) -> str:

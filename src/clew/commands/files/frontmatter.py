@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
+from clew.kit.text.frontmatter import read_leniently
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     Line = tuple[int, str]
 
 _SPECIAL = frozenset("&*!|>%@`\"'[]{},#?:=")
-_MOST_LINES = 2000
 # The library takes about a second for this much; a repository must not make it take minutes.
 _LONGEST_BLOCK = 64 * 1024
 _MOST_BRACKETS = 1000
@@ -32,40 +32,8 @@ class _NotPlain(Exception):
 
 
 def split(text: str) -> tuple[dict[str, Any] | None, str, str]:
-    """Frontmatter as a mapping (None where there is none), the body, and what is wrong with it.
-
-    Only a block that opens the file and holds a mapping is frontmatter; rules further down, and
-    prose between two rules, are the body's.
-    """
-    block, body = _cut(text)
-    if block is None:
-        return None, text, ""
-    try:
-        found = read_mapping(block)
-    except FrontmatterError as error:
-        if _looks_like_mapping(block):
-            return {}, body, error.message
-        return None, text, ""
-    return (found, body, "") if found is not None else (None, text, "")
-
-
-def _cut(text: str) -> tuple[str | None, str]:
-    lines = text.split("\n", _MOST_LINES)
-    if lines[0].rstrip() != "---":
-        return None, text
-    position = len(lines[0]) + 1
-    for line in lines[1:]:
-        end = position + len(line) + 1
-        if line.rstrip() == "---":
-            return text[len(lines[0]) + 1 : position], text[end:]
-        position = end
-    return None, text
-
-
-def _looks_like_mapping(block: str) -> bool:
-    first = next((line for line in block.split("\n") if line.strip()), "")
-    key, colon, _ = first.partition(":")
-    return bool(colon) and key.replace("_", "").replace("-", "").isalnum()
+    """Frontmatter as a mapping (None where there is none), the body, and what is wrong with it."""
+    return read_leniently(text)
 
 
 def read_mapping(block: str) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.text.markdown import HEADING, TEXT, Blocks
 from clew.kit.times import utc_now
 from clew.specs.files.criteria import append_section, parse_criteria
-from clew.specs.files.markdown import HEADING, TEXT, Blocks
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Changes, Spec
 
 if TYPE_CHECKING:

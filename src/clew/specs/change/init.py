@@ -12,8 +12,8 @@ from clew.kit.errors import ClewError
 from clew.kit.files import write_atomic
 from clew.kit.git import run_git
 from clew.kit.repository import common_directory
+from clew.kit.text.yaml_edit import field_lines
 from clew.specs.files.paths import Places
-from clew.specs.files.yaml_text import written_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,5 +126,5 @@ def project_name(project: Path) -> str:
 def _config_text(name: str, provider: str | None, model: str | None) -> str:
     defaults = {"prompt": "standard", "provider": provider, "model": model}
     given = {key: value for key, value in defaults.items() if value}
-    lines = [*written_field("project", {"name": name}), *written_field("defaults", given)]
+    lines = [*field_lines("project", {"name": name}), *field_lines("defaults", given)]
     return "\n".join(["---", *lines, "---", _NOTES])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.times import utc_now
-from clew.specs.model import DONE_STATUSES, REMOVE, STATUSES, Changes
+from clew.specs.model import DONE_STATUSES, STATUSES, Changes
 
 if TYPE_CHECKING:
     from clew.specs.model import Spec
@@ -48,7 +48,7 @@ def move_fields(spec: Spec, new: str) -> dict[str, Any]:
     if new == "completed" and (spec.status != new or not spec.text("completed_at")):
         fields["completed_at"] = utc_now()
     elif new in _RUNNING and "completed_at" in spec.fields:
-        fields["completed_at"] = REMOVE
+        fields["completed_at"] = None
     return fields
 
 

@@ -18,9 +18,11 @@ from clew.kit.errors import ClewError, Invalid
 from clew.kit.files import write_atomic
 from clew.kit.git import open_git
 from clew.kit.text.display import os_reason
-from clew.specs.files.frontmatter import Document, FrontmatterError, edit_document, read_document
-from clew.specs.files.yaml_text import places_of
-from clew.specs.model import LIST_FIELDS, REMOVE, words_of
+from clew.kit.text.frontmatter import Document, FrontmatterError
+from clew.kit.text.frontmatter_edit import edit_document
+from clew.kit.text.yaml_edit import key_spans
+from clew.specs.files.parse import read_document
+from clew.specs.model import LIST_FIELDS, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,7 +92,7 @@ def _merge_documents(old: Document | None, mine: Document, other: Document) -> M
         if not clear:
             conflicts.append(name)
         elif value != mine.fields.get(name):
-            changes[name] = REMOVE if value is _ABSENT else value
+            changes[name] = value
     body = _merge_text(
         (old.body if old else "").encode(), mine.body.encode(), other.body.encode(), "body"
     )
@@ -159,12 +161,12 @@ def _marked(document: Document, other: Document, names: list[str]) -> bytes:
     """The file with both sides of each conflict, so that nobody takes it for merged."""
     mine = document.yaml.splitlines(keepends=True)
     theirs = other.yaml.splitlines(keepends=True)
-    my_places, their_places = places_of(document.yaml), places_of(other.yaml)
-    if my_places is None or their_places is None:
+    my_spans, their_spans = key_spans(document.yaml), key_spans(other.yaml)
+    if my_spans is None or their_spans is None:
         raise Invalid("The fields do not stand one below the other")
     spots: list[tuple[int, int, list[str]]] = []
     for name in names:
-        here, there = my_places.get(name), their_places.get(name)
+        here, there = my_spans.get(name), their_spans.get(name)
         start, end = (here.start, here.end) if here else (len(mine), len(mine))
         their_lines = theirs[there.start : there.end] if there else []
         block = ["<<<<<<< ours\n", *mine[start:end], "=======\n", *their_lines, ">>>>>>> theirs\n"]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.display import os_reason
+from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.times import today
-from clew.specs.files.frontmatter import FrontmatterError, read_document
-from clew.specs.files.parse import read_file
+from clew.specs.files.parse import read_document, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

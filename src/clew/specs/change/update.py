@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
 from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
-from clew.specs.model import REMOVE, Changes
+from clew.specs.model import Changes
 from clew.specs.query.lists import check_status
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def edit_spec(
     actor: str,
 ) -> Spec:
     """The spec with any of its fields set, None removing one, and with a new body."""
-    given: dict[str, Any] = {
-        name: REMOVE if value is None else value for name, value in (fields or {}).items()
-    }
+    given = dict(fields or {})
     for name in given:
         if name in _OWN_WAYS:
             raise Invalid(f"Field '{name}' is not set directly", _OWN_WAYS[name])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.files.criteria import is_output_heading, parse_criteria
 from clew.specs.files.ids import driver_of
-from clew.specs.files.markdown import HEADING, Blocks
 from clew.specs.model import GROUP_TYPES, Spec
 
 if TYPE_CHECKING:

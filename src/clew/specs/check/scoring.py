@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clew.kit.text.markdown import HEADING, ITEM, Block, Blocks
 from clew.specs.files.criteria import is_output_heading
 from clew.specs.files.ids import driver_of
-from clew.specs.files.markdown import HEADING, ITEM, Block, Blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ import re
 from typing import NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
-from clew.specs.files.markdown import HEADING, ITEM, Block, Blocks, heading_words
+from clew.kit.text.markdown import HEADING, ITEM, Block, Blocks, heading_words
 
 _SECTION = "acceptance criteria"
 _OUTPUTS = frozenset({"output", "agent output"})

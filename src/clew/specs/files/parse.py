@@ -8,11 +8,12 @@ import re
 import stat
 from typing import Any, NamedTuple
 
+from clew.kit.text import frontmatter
 from clew.kit.text.display import shown_text
+from clew.kit.text.frontmatter import MOST_BYTES, Document, FrontmatterError
 from clew.specs.files.criteria import parse_criteria, title_of
-from clew.specs.files.frontmatter import MOST_BYTES, FrontmatterError, read_document
 from clew.specs.files.ids import is_usable
-from clew.specs.model import LIST_FIELDS, STATUSES, Head, Problem, Spec, words_of
+from clew.specs.model import FIELD_ORDER, LIST_FIELDS, STATUSES, Head, Problem, Spec, words_of
 
 _ENDING = ".md"
 _CHUNK = 64 * 1024
@@ -66,6 +67,11 @@ def identity_of(found: os.stat_result, now_ns: int) -> Identity:
     return Identity(
         found.st_mtime_ns, changed, found.st_size, found.st_ino, changed < now_ns - tick
     )
+
+
+def read_document(raw: bytes) -> Document:
+    """A spec's file taken apart: its fields, its body, and where they are."""
+    return frontmatter.read_document(raw, FIELD_ORDER)
 
 
 def make_spec(raw: bytes, path: str, identity: Identity, *, archived: bool) -> Spec:

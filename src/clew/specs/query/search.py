@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from clew.kit.errors import Invalid
-from clew.specs.files.frontmatter import FrontmatterError, read_document
-from clew.specs.files.parse import read_file
+from clew.kit.text.frontmatter import FrontmatterError
+from clew.specs.files.parse import read_document, read_file
 from clew.specs.query.query import Query, parse_query
 from clew.specs.query.text_index import TextIndex
 

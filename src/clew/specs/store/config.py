@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.display import os_reason
-from clew.specs.files.frontmatter import FrontmatterError, read_document
-from clew.specs.files.parse import Identity, read_file
+from clew.kit.text.frontmatter import FrontmatterError
+from clew.kit.text.yaml_edit import key_lines
+from clew.specs.files.parse import Identity, read_document, read_file
 from clew.specs.files.paths import Places
-from clew.specs.files.yaml_text import lines_of_keys
 from clew.specs.model import Problem, words_of
 from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, WITHOUT_EFFECT, Setting
 
@@ -149,7 +149,7 @@ def _read(path: Path, shown: str) -> _File:
 
 def _warnings(fields: dict[str, Any], yaml: str, shown: str, first: int) -> Iterator[Problem]:
     found = list(_findings(fields, ()))
-    lines = lines_of_keys(yaml) if found else {}
+    lines = key_lines(yaml) if found else {}
     for path, cause in found:
         line = lines.get(path)
         yield Problem(shown, None if line is None else first + line, cause)

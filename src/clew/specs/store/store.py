@@ -16,10 +16,18 @@ from clew.kit.locks import locked
 from clew.kit.project import find_project
 from clew.kit.refusals import next_step
 from clew.kit.text.display import clipped, os_reason, shown_text
+from clew.kit.text.frontmatter import MOST_BYTES, FrontmatterError
+from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.times import today
-from clew.specs.files.frontmatter import MOST_BYTES, FrontmatterError, edit_document, read_document
 from clew.specs.files.ids import is_usable, new_id, sequence_of
-from clew.specs.files.parse import Identity, Unreadable, make_spec, read_file, unreadable
+from clew.specs.files.parse import (
+    Identity,
+    Unreadable,
+    make_spec,
+    read_document,
+    read_file,
+    unreadable,
+)
 from clew.specs.files.paths import SPECS, Places, refuse_links_out
 from clew.specs.index.index import Index
 from clew.specs.index.resolve import resolve

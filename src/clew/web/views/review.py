@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid
+from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.change.update import edit_spec
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import append_section
-from clew.specs.files.markdown import HEADING, Blocks
 
 if TYPE_CHECKING:
     from clew.specs.model import Spec

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.text.display import clipped
+from clew.kit.text.frontmatter import FrontmatterError
 from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
-from clew.specs.files.frontmatter import FrontmatterError, read_document
+from clew.specs.files.parse import read_document
 from clew.specs.model import Changes
 from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore

@@ -13,7 +13,7 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.kit.files import write_atomic
 from clew.kit.locks import locked
-from clew.specs.model import REMOVE, Changes
+from clew.specs.model import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +117,7 @@ def _restore_parent(store: SpecStore, record: JsonObject) -> None:
         listed = spec.fields.get("members") or []
         if spec.type != "group" or not set(listed) & set(record["members"]):
             return Changes()
-        before = {name: REMOVE if v is None else v for name, v in record["before"].items()}
-        return Changes(before, note="split undone")
+        return Changes(record["before"], note="split undone")
 
     try:
         store.change(record["spec_id"], edit, actor=ACTOR)

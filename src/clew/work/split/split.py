@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.check.lint_rules import description_of
 from clew.specs.check.scoring import score_spec
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.files.markdown import HEADING, Blocks
 from clew.specs.model import GROUP_TYPES
 from clew.specs.store.config import load_config
 from clew.work.agents.one_shot import ask_agent

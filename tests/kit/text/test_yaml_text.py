@@ -6,16 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clew.specs.files.yaml_text import (
-    YamlError,
-    _NotQuick,
-    read_carefully,
-    read_fields,
-    read_quick,
-    written_field,
-    written_flow,
-    written_scalar,
-)
+from clew.kit.text.yaml_edit import field_lines, flow_text, scalar_text
+from clew.kit.text.yaml_text import YamlError, _NotQuick, read_carefully, read_fields, read_quick
 
 NAMES = st.sampled_from(["type", "status", "labels", "depends_on", "a", "b-c", "_x", "null", "y"])
 SOUP = st.text(alphabet="abZ019 :#-_'\"[]{},.~&*!|>%@`?\n/\\é\t\r\u2028\ufeff", max_size=40)
@@ -32,6 +24,14 @@ LINES = st.sampled_from(
         "labels:",
         "- one",
         "- two: three",
+        "  four: 'x'",
+        "- two: ",
+        'esc: "a\\tb\\"c"',
+        'pair: "\\ud83d\\ude00"',
+        "dotted.key: a",
+        "minus: -x",
+        "map: {}",
+        "labels: [\"a\", 'b', -c, d#e]",
         "  - deep",
         "-",
         "approval:",
@@ -116,7 +116,7 @@ VALUES = st.one_of(
 
 @given(NAMES, VALUES, st.booleans())
 def test_what_is_written_reads_as_it_was(name, value, flow):
-    text = "\n".join([*written_field(name, value, flow=flow), "after: x", ""])
+    text = "\n".join([*field_lines(name, value, flow=flow), "after: x", ""])
     assert read_fields(text) == {name: value, "after": "x"}
 
 
@@ -140,16 +140,16 @@ def test_what_is_written_reads_as_it_was(name, value, flow):
     ],
 )
 def test_words_with_a_meaning_stay_words(text):
-    assert read_carefully(f"a: {written_scalar(text)}\n") == {"a": text}
-    assert read_carefully(f"a: {written_flow([text])}\n") == {"a": [text]}
+    assert read_carefully(f"a: {scalar_text(text)}\n") == {"a": text}
+    assert read_carefully(f"a: {flow_text([text])}\n") == {"a": [text]}
 
 
 def test_typed_scalars_are_plain_alone_and_quoted_in_lists():
-    assert written_scalar(value=True) == "true"
-    assert written_scalar(3) == "3"
-    assert written_scalar("2026-01-01T00:00:00Z") == "2026-01-01T00:00:00Z"
-    assert written_flow(["1234567", "12e4567", "true"]) == "['1234567', '12e4567', 'true']"
-    assert written_flow(["2026-01-22-001-x7m"]) == "[2026-01-22-001-x7m]"
+    assert scalar_text(value=True) == "true"
+    assert scalar_text(3) == "3"
+    assert scalar_text("2026-01-01T00:00:00Z") == "2026-01-01T00:00:00Z"
+    assert flow_text(["1234567", "12e4567", "true"]) == "['1234567', '12e4567', 'true']"
+    assert flow_text(["2026-01-22-001-x7m"]) == "[2026-01-22-001-x7m]"
 
 
 def test_nothing_is_made_of_a_scalar():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.kit.errors import Invalid
-from clew.specs.files.frontmatter import FrontmatterError, edit_document, read_document
-from clew.specs.model import FIELD_ORDER, REMOVE
+from clew.kit.text.frontmatter import FrontmatterError, read_leniently
+from clew.kit.text.frontmatter_edit import edit_document
+from clew.specs.files.parse import read_document
+from clew.specs.model import FIELD_ORDER
 
 REAL = """---
 # Kept by hand; see the wiki
@@ -84,7 +89,7 @@ def test_new_keys_go_where_the_documented_order_has_them():
 
 
 def test_a_removed_key_takes_only_its_lines():
-    new = edited(REAL.encode(), note=REMOVE, completed_at=REMOVE).decode()
+    new = edited(REAL.encode(), note=None, completed_at=None).decode()
     gone = "completed_at: 2026-02-13T04:25:27Z\nnote: >\n  folded text\n  of two lines\n"
     assert new == REAL.replace(gone, "")
 
@@ -105,7 +110,7 @@ def test_a_body_below_a_closing_line_without_line_end():
 
 def test_nothing_to_do_changes_nothing():
     raw = REAL.encode()
-    assert edited(raw, status="in_progress", gone=REMOVE, commits=["6ec9589", "1234567"]) == raw
+    assert edited(raw, status="in_progress", gone=None, commits=["6ec9589", "1234567"]) == raw
 
 
 @pytest.mark.parametrize(
@@ -212,7 +217,7 @@ VALUES = st.one_of(
     st.dictionaries(
         st.sampled_from(["required", "by"]), st.text(max_size=4, alphabet="a:#"), max_size=2
     ),
-    st.just(REMOVE),
+    st.just(None),
 )
 CHANGES = st.dictionaries(
     st.sampled_from([*FIELD_ORDER[:12], "owner", "own_1"]), VALUES, max_size=4
@@ -235,7 +240,7 @@ def test_edits_touch_only_what_was_meant(lines, body, changes, end, mark):
     new = edit_document(before, changes)
     after = read_document(new)
     for name, value in changes.items():
-        assert after.fields.get(name) == (None if value is REMOVE else value)
+        assert after.fields.get(name) == value
     untouched = {k: v for k, v in before.fields.items() if k not in changes}
     assert untouched == {k: v for k, v in after.fields.items() if k not in changes}
     assert after.body == before.body
@@ -244,3 +249,47 @@ def test_edits_touch_only_what_was_meant(lines, body, changes, end, mark):
     assert re.findall(r"^# a comment\r?$", new.decode(), re.MULTILINE) == comments
     if end == "\r\n" and body == "":
         assert b"\n" not in new.replace(b"\r\n", b"")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\na: b\n---\nBody\n", ({"a": "b"}, "Body\n", "")),
+        ("---\r\na: b\r\n---\r\nBody\r\n", ({"a": "b"}, "Body\r\n", "")),
+        ("---\n---\nBody\n", ({}, "Body\n", "")),
+        ("No rule\n---\na: b\n---\n", (None, "No rule\n---\na: b\n---\n", "")),
+        ("\n---\na: b\n---\n", (None, "\n---\na: b\n---\n", "")),
+        ("---\na: b\n", (None, "---\na: b\n", "")),
+        ("---\nprose\n---\nBody\n", (None, "---\nprose\n---\nBody\n", "")),
+        ("---\n- a: b\n---\nBody\n", (None, "---\n- a: b\n---\nBody\n", "")),
+    ],
+)
+def test_the_lenient_reader_takes_only_a_mapping_that_opens_the_text(text, expected):
+    assert read_leniently(text) == expected
+
+
+def test_the_lenient_reader_takes_a_broken_block_away_and_says_why():
+    fields, body, problem = read_leniently('---\ntitle: "open\n---\nBody\n')
+    assert (fields, body) == ({}, "Body\n")
+    assert problem.startswith("The frontmatter is not readable YAML: ")
+
+
+@given(st.text(max_size=200) | st.lists(LINES, max_size=8).map("\n".join))
+def test_the_lenient_reader_loses_nothing(text):
+    fields, body, _ = read_leniently(text)
+    assert text.endswith(body)
+    assert fields is not None or body == text
+
+
+def test_the_readers_cost_no_import():
+    program = (
+        "import sys\nfrom clew.kit.text.frontmatter import read_leniently\n"
+        "read_leniently('---\\na: [b, \"c\"]\\n---\\n')\n"
+        "print(sorted({'re', 'typing', 'json', 'ruamel.yaml', 'pathlib'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        capture_output=True, text=True, timeout=60, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)},
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
