@@ -16,6 +16,7 @@ from clew.advisors.actions.review_diff import diff_of
 from clew.advisors.documents.model import Finding
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import JsonError, loads
+from clew.kit.text.tokens import STOP_WORDS
 from clew.models.language import load_language_model, seconds_allowed
 from clew.specs.files.criteria import parse_criteria
 
@@ -42,13 +43,9 @@ _TEST: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
 _WORD: Final = re.compile(r"[^\W_]{4,}")
-_COMMON: Final = frozenset(
-    {
-        *("that", "this", "with", "from", "when", "then", "have", "must", "been", "into", "each"),
-        *("every", "after", "before", "which", "their", "there", "will", "verify", "test"),
-        *("tests", "shows", "show", "should", "could", "would", "given", "what", "happens"),
-    }
-)
+_COMMON: Final = STOP_WORDS | {
+    *("after", "before", "verify", "test", "tests", "shows", "show", "given", "happens"),
+}
 _CONFLICT: Final = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
 _LEFT_OVER: Final = re.compile(
     r"\b(?:TODO|FIXME|XXX)\b|\bbreakpoint\(\)|\bpdb\.set_trace\(|\bconsole\.log\(|^\s*debugger;?\s*$"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from clew.kit.text import tokens
+
 LONGEST_TEXT = 4000
 
 _COMPOUND = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
@@ -14,25 +16,13 @@ _PART = re.compile(
     r"|[A-Z]?[a-z0-9]+"
     r"|[A-Z0-9]+"
 )
-_OTHER_WORD = re.compile(r"[^\W_]+")
 _RUN = re.compile(
     r"([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff]+)"
 )
 _GRAMMAR = re.compile(r"[\u3041-\u309f]+")
 
-_SAYING_NOTHING = """
-    a an the this that these those there it its is are was were be been being am do does did done
-    has have had having i me my mine we us our you your he she they them their his her
-    and or but if then than so as at by for from in into of on onto to with without within
-    about after before during while until over under between through
-    what which who whom whose when where why how
-    can could will would shall should may might must need want like please help let lets
-    some any all each every both just only also too very really more most much
-    not no yes here now again once up out off down
-    something someone somebody anything thing things way give get got sure using use
-"""
-STOP_WORDS = frozenset(_SAYING_NOTHING.split())
+STOP_WORDS = tokens.STOP_WORDS | tokens.REQUEST_WORDS
 
 # Endings that say nothing, step by step: the ending, what takes its place, and how long the rest
 # must be. Of each step the first that fits is taken off.
@@ -137,7 +127,7 @@ def is_run(piece: str) -> bool:
 def _words(text: str) -> list[str]:
     """Letters beyond ASCII lose their accents, so that resume finds résumé."""
     bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return compounds(bare) if bare.isascii() else _OTHER_WORD.findall(bare.casefold())
+    return compounds(bare) if bare.isascii() else tokens.WORD.findall(bare.casefold())
 
 
 def parts_of(word: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.history.store.scope import among, bounded, briefs, chosen_repos
 from clew.kit.errors import Invalid
+from clew.kit.text.tokens import WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ _CLOSING = re.compile(
 )
 # Names of standards that look like keys of a tracker.
 _NO_KEYS = re.compile(r"(?:UTF|SHA|ISO|RFC|CVE|MD|AES|RSA|BASE|PEP|GH|IEEE|X)-")
-_WORD = re.compile(r"[^\W_]+")
 
 
 def issue_refs(message: str) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _names(ref: str) -> set[str]:
 
 
 def _candidates(store: HistoryStore, refs: list[str], condition: str, numbers: str) -> Any:
-    phrases = (" ".join(_WORD.findall(ref)) for ref in refs)
+    phrases = (" ".join(WORD.findall(ref)) for ref in refs)
     expression = " OR ".join(f'"{phrase}"' for phrase in phrases)
     return store.connection.execute(
         "SELECT c.id, c.subject, c.body FROM search_fts s"  # noqa: S608

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.history.questions.issues import issue_refs
 from clew.history.store.scope import bounded, briefs, find_commit, span
+from clew.kit.text.tokens import WORD
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,7 +34,6 @@ _BACK = {
 }
 _SHORTEST_SHA = 7
 _MOST_CANDIDATES = 500
-_WORD = re.compile(r"[^\W_]+")
 
 
 def commit_links(
@@ -99,7 +99,7 @@ def _incoming(
 def _mentions(store: HistoryStore, repo: Repo, sha: str, subject: str) -> list[sqlite3.Row]:
     """Commits whose message has the SHA, whole or shortened, or repeats the subject."""
     shortened = " OR ".join(f'"{sha[:length]}"' for length in range(_SHORTEST_SHA, len(sha) + 1))
-    words = " ".join(_WORD.findall(subject))
+    words = " ".join(WORD.findall(subject))
     expression = f"{{subject body}} : ({shortened})"
     if words:
         expression += f' OR subject : "{words}"'
@@ -124,7 +124,7 @@ def _by_sha(store: HistoryStore, repo: Repo, sha: str) -> int | None:
 
 def _by_subject(store: HistoryStore, repo: Repo, subject: str, before: int) -> int | None:
     """The newest commit before another that has this subject."""
-    words = " ".join(_WORD.findall(subject))
+    words = " ".join(WORD.findall(subject))
     if not words:
         return None
     row = store.connection.execute(

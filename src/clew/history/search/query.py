@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from clew.kit.errors import Invalid
+from clew.kit.text.tokens import WORD
 
 # What may stand before a colon, and the columns of the text index that it means.
 FIELDS = {
@@ -33,7 +34,6 @@ _PIECES = re.compile(r'(-?)(?:(\w+):)?"([^"]*)"(\*?)|(\S+)')
 _FIELD_WORD = re.compile(rf"(-?)({_NAMES}):(.*[^\W_].*)", re.DOTALL)
 _OWN_SYNTAX = re.compile(rf"\b(?:AND|OR|NOT|NEAR)\b|[(){{}}^]|\b(?:{_NAMES})(?:\s+:|:\s)")
 _QUOTED_OR_FIELD = re.compile(rf'"[^"]*"|(?<!\w)({_NAMES})\s*:')
-_WORD = re.compile(r"[^\W_]+")
 _SHORT_BEGINNING = re.compile(r'(?<![^\W_])[^\W_]"?\s*\*')
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _GLOB_SIGNS = re.compile(r"[*?]+")
@@ -132,9 +132,9 @@ class _Plain:
             )
 
     def _take(self, text: str, *, is_beginning: bool, negative: bool, columns: str = "") -> None:
-        begin = _WORD.search(text)
+        begin = WORD.search(text)
         text = text[begin.start() :][:_LONGEST_TERM] if begin else ""
-        words = tuple(_WORD.findall(folded(text)))
+        words = tuple(WORD.findall(folded(text)))
         if not words or len(self.wanted) + len(self.unwanted) >= _MOST_TERMS:
             return
         # The index takes the text apart as it did with what it holds; only quotes must not get in.

@@ -8,7 +8,6 @@ finds less than words. So both are fused, and the words count for more.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
@@ -27,6 +26,7 @@ from clew.history.store.scope import (
 )
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.sqlite import json_list
+from clew.kit.text.tokens import WORD, telling_words
 from clew.models.embedding import load_embedder
 
 if TYPE_CHECKING:
@@ -43,14 +43,6 @@ _POOL = 100
 _FLATNESS = 10  # how little the first places of a list count for more than the next
 _LONGEST_QUERY = 4000
 _MOST_WORDS = 32
-_WORD = re.compile(r"[^\W_]+")
-_IDLE_WORDS = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in"),
-        *("into", "is", "it", "its", "not", "of", "on", "or", "so", "that", "the", "then"),
-        *("there", "this", "to", "was", "we", "were", "when", "which", "with"),
-    )
-)
 # How much a match weighs in subject, body, added, removed and context lines, and paths.
 _WEIGHTS = "10.0, 4.0, 1.0, 0.6, 0.8, 3.0"
 
@@ -112,16 +104,14 @@ def checked_query(query: str, mode: str) -> str:
     if mode not in MODES:
         raise Invalid(f"Unknown mode: {mode}", f"Modes: {', '.join(MODES)}.")
     text = query.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
-    if not _WORD.search(text):
+    if not WORD.search(text):
         raise Invalid("The query has no words to look for", "Describe what you look for.")
     return text[:_LONGEST_QUERY]
 
 
 def any_word(text: str) -> str:
     """A text-index expression for any of the text's telling words."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
-    telling = [word for word in words if word not in _IDLE_WORDS] or words
-    return " OR ".join(f'"{word}"' for word in telling[:_MOST_WORDS])
+    return " OR ".join(f'"{word}"' for word in telling_words(text, _MOST_WORDS))
 
 
 def fused(lists: Mapping[str, Sequence[int]]) -> list[tuple[int, float, list[str]]]:

@@ -13,12 +13,12 @@ from collections import defaultdict
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from clew.kit.text import tokens
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMON = 700  # a word in more texts than this brings no candidates of its own
-_WORD = re.compile(r"[^\W_]+")
-_LONGEST_WORD = 100
 _MOST_WORDS = 24
 _SCORED = 120
 _ENOUGH = 150  # with so many messages that have a word, diffs that have it tell little more
@@ -26,16 +26,6 @@ _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
 _TITLE, _BODY, _ELSEWHERE = 3.0, 1.4, 0.9
-_IDLE = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "did", "do"),
-        *("does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is"),
-        *("it", "its", "me", "no", "not", "of", "on", "or", "our", "should", "so", "some"),
-        *("than", "that", "the", "their", "them", "then", "there", "these", "they", "this"),
-        *("to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will"),
-        *("with", "would", "you", "your"),
-    )
-)
 
 
 class Text(NamedTuple):
@@ -64,11 +54,7 @@ class Texts(Protocol):
 
 def telling_words(text: str) -> list[str]:
     """The words of a question that say what it is about, each once, in its order."""
-    words = list(dict.fromkeys(word[:_LONGEST_WORD].lower() for word in _WORD.findall(text)))
-    telling = [
-        word for word in words if word not in _IDLE and (len(word) > 1 or not word.isascii())
-    ]
-    return (telling or words)[:_MOST_WORDS]
+    return tokens.telling_words(text, _MOST_WORDS, shortest=2)
 
 
 def ranked(texts: Texts, words: Sequence[str], most: int) -> list[tuple[int, float]]:
