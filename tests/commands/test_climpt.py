@@ -85,7 +85,7 @@ def test_a_pipe_that_never_closes_is_not_waited_for_without_need(project):
 
 def test_a_pipe_that_never_closes_ends_with_words(project):
     program = (
-        "from clew.commands.render.stdin import read_standard_input\n"
+        "from clew.commands.render.streams import read_standard_input\n"
         "from clew.kit.errors import ClewError\n"
         "try:\n    read_standard_input(0.05)\n"
         "except ClewError as error:\n    print(error.message)\n"

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from clew.commands.authoring.write import frontmatter_text
+from clew.commands.authoring.templates import frontmatter_text
 from clew.commands.files import frontmatter
-from clew.commands.files.variables import declared_variables, is_true, names_of
+from clew.commands.files.declarations import declared_variables, is_true, names_of
 
 
 def by_library(block):

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
+from clew.commands.files.declarations import is_name
+from clew.commands.files.disk import is_inside
 from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
-from clew.commands.files.names import is_name
-from clew.commands.files.paths import is_inside
 from clew.commands.render.execute import Request, execute
 from clew.commands.tools import redacted, within
 

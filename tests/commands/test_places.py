@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.commands.files.errors import RegistryFailure
-from clew.commands.files.layers import find_layers, profile_name, project_root, registries
+from clew.commands.files.layers import find_layers, profile_name, project_root
 from clew.commands.registry.registry import load_commands, shelf, unique
 from clew.commands.render.execute import Request, execute
 from tests.commands.project import HOME, Project, record
@@ -23,7 +23,8 @@ def labels(project, agent="climpt"):
 
 
 def listed(project):
-    return registries(find_layers(project.settings))
+    layers = find_layers(project.settings)
+    return layers[0].listed, [broken for layer in layers for broken in layer.broken]
 
 
 def test_an_agents_domain_names_its_configuration():

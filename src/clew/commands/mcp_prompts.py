@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import paths
+from clew.commands.files.declarations import nearest
+from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure
 from clew.commands.files.layers import project_root
-from clew.commands.files.names import nearest
-from clew.commands.files.templates import choose, variants
+from clew.commands.files.templates import default_template, find_home, variants
 from clew.commands.registry.registry import known_agents, load_commands, unique
 from clew.commands.registry.registry_file import registry_document
 from clew.commands.render.arguments import request_from_arguments
-from clew.commands.render.describe import find_command_home
 from clew.commands.render.execute import execute, preview
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, names_in
 from clew.kit import jsontext
@@ -95,7 +94,7 @@ def _choices(command: Command, settings: Mapping[str, str]) -> dict[str, list[st
     options = command.options
     found = {"edition": list(options.edition), "adaptation": list(options.adaptation)}
     if command.record is not None:  # a registry may promise what is not there
-        home = find_command_home(command.agent, command.address, settings)
+        home = find_home(command.agent, command.address, settings)
         there = variants(home.directory) if home else []
         found["edition"] = list(dict.fromkeys(edition for edition, _ in there))
         found["adaptation"] = list(dict.fromkeys(a for _, a in there if a))
@@ -194,11 +193,10 @@ def read_resource(uri: str, settings: Mapping[str, str]) -> list[JsonObject]:
     if kind not in _KINDS or len(parts) != len(_ADDRESS):
         raise NotFound(f"Unknown resource: {uri[:200]}")
     agent, c1, c2, c3 = parts
-    home = find_command_home(agent, (c1, c2, c3), settings)
-    template = choose(home, "", "", strict=False) if home else None
+    template = default_template(agent, (c1, c2, c3), settings)
     if template is None:
         raise NotFound(f"Unknown resource: {uri[:200]}", "resources/list shows all of them.")
-    text = paths.read_text(template.path)
+    text = read_text(template.path)
     return [_contents(uri, "text/markdown", text if kind == "template" else preview(text))]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from clew.commands.files.declarations import Variable
 from clew.commands.files.layers import DEFAULT_AGENT, PROJECT
-from clew.commands.files.variables import Variable
 
 __all__ = ("Command", "Options", "Variable")
 
@@ -21,6 +21,10 @@ class Options:
     file: bool = False
     stdin: bool = False
     destination: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The options as a registry file has them."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import threading
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clew.commands.files.declarations import is_secret_name
 from clew.commands.files.errors import CommandFailure, ExecutionFailure
 from clew.commands.files.layers import DEFAULT_AGENT, configured_label, project_root
-from clew.commands.files.variables import is_secret_name
-from clew.commands.registry import reload as reloading
+from clew.commands.registry import registry
 from clew.commands.registry.registry import known_agents
 from clew.commands.render import describe as describing
 from clew.commands.render.arguments import request_from_arguments
@@ -133,8 +133,8 @@ def reload(arguments: dict[str, Any], call: Call) -> Answer:
     """Read the registries anew."""
     agent = _agent(arguments)
     if agent != searching.ALL_AGENTS:
-        return Answer.of(reloading.reload(agent, call.settings))
-    agents = [reloading.reload(name, call.settings) for name in known_agents(call.settings)]
+        return Answer.of(registry.reload(agent, call.settings))
+    agents = [registry.reload(name, call.settings) for name in known_agents(call.settings)]
     total = sum(one["commandCount"] for one in agents)
     message = f"Reloaded {len(agents)} agents with {total} total commands"
     found = {"success": True, "reloadedAgents": agents, "totalCommands": total, "message": message}

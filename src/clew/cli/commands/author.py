@@ -56,28 +56,25 @@ def new(
     **said: object,
 ) -> Outcome:
     """Write a valid template for a new command."""
-    from clew.commands.authoring.new import checked_command, template_text
-    from clew.commands.authoring.write import template_path, write_template
-    from clew.commands.files.variables import Variable
+    from clew.commands.authoring.templates import new_template, template_path, write_template
+    from clew.commands.files.declarations import Variable
     from clew.commands.model import Command, Options
 
     flags = (bool(said[name]) for name in ("file_", "stdin", "destination"))
     pairs = [text.removeprefix("uv-").partition("=") for text in uv]
     title = str(said["title"]) or f"{c2} {c3}".replace("-", " ").capitalize()
-    made = checked_command(
-        Command(
-            c1,
-            c2,
-            c3,
-            title=title,
-            description=str(said["description"]) or title,
-            options=Options(("default",), (), *flags),
-            variables=tuple(Variable(name, text) for name, _, text in pairs),
-        )
+    made = Command(
+        c1,
+        c2,
+        c3,
+        title=title,
+        description=str(said["description"]) or title,
+        options=Options(("default",), (), *flags),
+        variables=tuple(Variable(name, text) for name, _, text in pairs),
     )
     layer = _layer(project, user=user)
-    path = template_path(layer, made)
-    write_template(layer, path, template_text(made))
+    path = template_path(layer, made.address)
+    write_template(layer, path, new_template(made))
     return Outcome(
         {"path": path}, (f"wrote {path}", f"Next: climpt edit {made.label}, climpt {made.label}")
     )
@@ -97,9 +94,9 @@ def edit(
 
     A packaged command is copied into the project first; a new variant starts as a copy.
     """
-    from clew.commands.authoring.edit import prepare
+    from clew.commands.authoring.templates import editable_template
 
-    path = prepare((c1, c2, c3), edition, adaptation, agent, settings_of(project))
+    path = editable_template((c1, c2, c3), edition, adaptation, agent, settings_of(project))
     _open_editor(path)
     findings = _findings(agent, project, (c1, c2, c3))
     return _lint_outcome(findings, {"path": path})
@@ -154,7 +151,7 @@ def test_commands(
     address: tuple[str, ...], agent: str, project: str | None, *, update: bool
 ) -> Outcome:
     """Render the examples beside the templates and compare (t_NAME.json with t_NAME.md)."""
-    from clew.commands.authoring.golden import check_examples
+    from clew.commands.authoring.examples import check_examples
 
     checked = check_examples(agent, settings_of(project), address, update=update)
     failed = [one for one in checked if one.reason]
@@ -198,8 +195,7 @@ def export(
     dry_run: bool,
 ) -> Outcome:
     """Export commands as registry.json or for another program."""
-    from clew.commands.authoring import export as transfer
-    from clew.commands.files import paths
+    from clew.commands.authoring.export import PLACES, export_files, write_all
     from clew.commands.files.layers import project_root
     from clew.commands.registry.registry import shelf, unique, usable
 
@@ -210,10 +206,10 @@ def export(
     commands = [one for one in unique(there) if one.address[: len(address)] == address]
     if kind == "registry":
         return _export_registry(commands, agent, settings, out, dry_run=dry_run)
-    target = out or paths.join(project_root(settings), transfer.PLACES[kind])
-    files, skipped = transfer.export(commands, kind, target, settings)
+    target = out or f"{project_root(settings)}/{PLACES[kind]}"
+    files, skipped = export_files(commands, kind, target, settings)
     if not dry_run:
-        transfer.write_all(files, force=force)
+        write_all(files, force=force)
     verb = "would write" if dry_run else "wrote"
     lines = [f"{verb} {file.path}" for file in files] + [f"skipped: {text}" for text in skipped]
     return Outcome({"files": [f.path for f in files], "skipped": skipped}, tuple(lines))
@@ -222,27 +218,21 @@ def export(
 def _export_registry(
     commands: list[Command], agent: str, settings: dict[str, str], out: str | None, *, dry_run: bool
 ) -> Outcome:
-    from clew.commands.authoring.templates_only import as_templates_say
-    from clew.commands.files.layers import (
-        PROJECT,
-        find_layers,
-        registries,
-        registry_file,
-        registry_path,
-    )
+    from clew.commands.files.layers import PROJECT, find_layers
+    from clew.commands.registry.drift import from_templates
     from clew.commands.registry.registry_file import registry_document, write_registry
     from clew.kit.jsontext import pretty
 
-    layers = find_layers(settings)
-    listed, _ = registries(layers)
-    path = out or registry_file(layers[0], registry_path(agent, listed))
+    path = out or find_layers(settings)[0].registry_file(agent)
     chosen = commands if out else [one for one in commands if one.origin == PROJECT]
-    told = as_templates_say(chosen, agent, settings)
-    document = registry_document(told)
+    declared = from_templates(chosen, agent, settings)
+    document = registry_document(declared)
     if dry_run or out == "-":
         return Outcome(document, (pretty(document),))
-    write_registry(path, told)
-    return Outcome({"path": path, "commands": len(told)}, (f"wrote {path} ({len(told)} commands)",))
+    write_registry(path, declared)
+    return Outcome(
+        {"path": path, "commands": len(declared)}, (f"wrote {path} ({len(declared)} commands)",)
+    )
 
 
 @command(name="import")
@@ -266,13 +256,13 @@ def import_commands(
     """Import Claude Code commands and skills, Cursor commands, Fabric patterns, or a registry."""
     from clew.commands.authoring.export import Exported, write_all
     from clew.commands.authoring.imports import read_source
-    from clew.commands.authoring.write import template_path
-    from clew.commands.files.names import check_name
+    from clew.commands.authoring.templates import template_path
+    from clew.commands.files.declarations import check_name
 
     domain = check_name("domain", c1) if c1 else None
     found = read_source(source, kind, domain)
     layer = _layer(project, user=user)
-    files = [Exported(template_path(layer, one.command), one.text) for one in found]
+    files = [Exported(template_path(layer, one.command.address), one.text) for one in found]
     if not dry_run:
         write_all(files, force=force)
     rows = tuple((one.command.label, one.source, "; ".join(one.notes)) for one in found)

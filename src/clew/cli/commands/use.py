@@ -107,24 +107,20 @@ def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) 
 @shared_options
 def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template: bool) -> Outcome:
     """Show the details of one command."""
-    from clew.commands.files import paths
-    from clew.commands.files.templates import choose
-    from clew.commands.render.describe import describe, find_command_home
-    from clew.commands.render.execute import Request
-    from clew.commands.render.suggestions import explain_miss
+    from clew.commands.files.disk import read_text
+    from clew.commands.files.templates import default_template
+    from clew.commands.render.describe import describe, explain_miss
 
     settings = settings_of(project)
     records = describe((c1, c2, c3), agent, settings)
     if not records:
-        raise explain_miss(Request(c1, c2, c3, agent=agent), settings)
-    address = (records[0]["c1"], c2, c3)
-    home = find_command_home(agent, address, settings)
-    chosen = choose(home, "", "", strict=False) if home else None
+        raise explain_miss(agent, (c1, c2, c3), settings)
+    chosen = default_template(agent, (records[0]["c1"], c2, c3), settings)
     path = chosen.path if chosen else None
     if template:
         if path is None:
             raise NotFound(f"{c1} {c2} {c3} has no template", "Write it: clew command new")
-        return Outcome({"path": path}, (paths.read_text(path).rstrip("\n"),))
+        return Outcome({"path": path}, (read_text(path).rstrip("\n"),))
     return Outcome({"commands": records, "template": path}, _shown(records[0], path))
 
 
@@ -189,7 +185,7 @@ def run(words: tuple[str, ...]) -> Outcome:
     """Print the filled-in prompt of a command."""
     from clew.commands.render.arguments import read_words, request_from_words
     from clew.commands.render.fast_path import unread_input
-    from clew.commands.render.stdin import read_standard_input
+    from clew.commands.render.streams import read_standard_input
 
     found = read_words(list(words))
     request = request_from_words(found)
@@ -208,7 +204,7 @@ def _program() -> str:
 
 def _rendered(request: Request, found: Words) -> Rendered:
     from clew.commands.render.execute import execute
-    from clew.commands.render.output import write_guarded
+    from clew.commands.render.streams import write_guarded
 
     settings = settings_of(found.options.get("project"))
     result = execute(request, settings)
@@ -223,7 +219,7 @@ def _rendered(request: Request, found: Words) -> Rendered:
 @shared_options
 def reload(agent: str, project: str | None) -> Outcome:
     """Reload configuration, registry and prompts, and report what is broken."""
-    from clew.commands.registry.reload import reload as reload_commands
+    from clew.commands.registry.registry import reload as reload_commands
 
     found = reload_commands(agent, settings_of(project))
     lines = [found["message"]]
@@ -239,14 +235,11 @@ def reload(agent: str, project: str | None) -> Outcome:
 @project_option
 def init(project: str | None, *, force: bool) -> Outcome:
     """Copy the packaged commands into this project so that you can edit them."""
-    from clew.commands.authoring.init import install
+    from clew.commands.authoring.templates import install
 
-    found = install(settings_of(project), force=force)
-    written, kept = found["written"], found["kept"]
-    assert isinstance(written, list)
-    assert isinstance(kept, list)
+    root, written, kept = install(settings_of(project), force=force)
     lines = [f"wrote {path}" for path in written]
     if kept:
         lines.append(f"Kept {len(kept)} templates that exist; --force replaces them.")
     lines.append("Next: climpt list")
-    return Outcome(found, tuple(lines))
+    return Outcome({"project": root, "written": written, "kept": kept}, tuple(lines))

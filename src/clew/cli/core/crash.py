@@ -47,7 +47,7 @@ def report_text(error: BaseException, name: str, arguments: list[str]) -> str:
 
 def _without_secret(word: str) -> str:
     """The word as typed, but for the value of a variable that is a secret by its name."""
-    from clew.commands.files.variables import is_secret_name
+    from clew.commands.files.declarations import is_secret_name
 
     name, equals, _ = word.partition("=")
     return f"{name}=[redacted]" if equals and is_secret_name(name) else word

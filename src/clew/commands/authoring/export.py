@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os.path import join, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.commands.authoring.write import frontmatter_text
-from clew.commands.files import frontmatter, paths
-from clew.commands.files.templates import choose
-from clew.commands.render.describe import find_command_home
+from clew.commands.authoring.templates import frontmatter_text
+from clew.commands.files import frontmatter
+from clew.commands.files.disk import read_text
+from clew.commands.files.templates import default_template
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, fill, names_in
 from clew.kit.errors import Conflict
 from clew.kit.files import write_atomic
@@ -39,33 +40,25 @@ class Exported:
     text: str
 
 
-def export(
+def export_files(
     commands: Iterable[Command], kind: str, target: str, settings: Mapping[str, str] | None
 ) -> tuple[list[Exported], list[str]]:
     """The files that these commands become below a directory, and what was left out."""
     files, skipped = [], []
     for command in commands:
-        body = template_body(command, settings)
-        if body is None:
+        template = default_template(command.agent, command.address, settings)
+        if template is None:
             skipped.append(f"{command.label} has no template")
             continue
+        body = frontmatter.split(read_text(template.path))[1].lstrip()
         name, text = _FORMS[kind](command, body)
-        files.append(Exported(paths.join(target, name), text))
+        files.append(Exported(join(target, name), text))
     return files, skipped
-
-
-def template_body(command: Command, settings: Mapping[str, str] | None) -> str | None:
-    """The default template of a command, without its frontmatter."""
-    home = find_command_home(command.agent, command.address, settings)
-    template = choose(home, "", "", strict=False) if home else None
-    if template is None:
-        return None
-    return frontmatter.split(paths.read_text(template.path))[1].lstrip()
 
 
 def write_all(files: list[Exported], *, force: bool) -> None:
     """Write files; if any exists and nothing is forced, write none."""
-    there = [file.path for file in files if paths.exists(file.path)]
+    there = [file.path for file in files if lexists(file.path)]
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise Conflict(f"{shown_path(there[0])}{more} exists already", "Add --force to replace.")

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.commands.authoring.export import CLAUDE, CURSOR, FABRIC, REGISTRY, SKILL
-from clew.commands.authoring.new import template_text
-from clew.commands.authoring.write import command_frontmatter, frontmatter_text
-from clew.commands.files import frontmatter, paths
-from clew.commands.files.names import LONGEST
-from clew.commands.files.variables import Variable, text_of
+from clew.commands.authoring.templates import command_text, new_template
+from clew.commands.files import frontmatter
+from clew.commands.files.declarations import LONGEST_NAME, Variable, text_of
+from clew.commands.files.disk import confined, read_text
 from clew.commands.model import Command, Options
 from clew.commands.registry.registry_file import read_registry
+from clew.commands.registry.scan import first_line
 from clew.commands.render.render import INPUT, VARIABLE, names_in, placeholders
 from clew.kit.errors import ClewError, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _WORDS = re.compile(r"[a-z0-9]+")
 _POSITIONAL = re.compile(r"\$([1-9])(?!\d)")
@@ -40,7 +41,7 @@ class Incoming:
 
 def read_source(source: str, kind: str | None, domain: str | None) -> list[Incoming]:
     """The commands that a file or a directory of another program holds."""
-    if not paths.exists(source):
+    if not lexists(source):
         raise NotFound(f"No such file or directory: {source}", "Name what to import.")
     chosen = kind or guess_kind(source)
     if chosen == REGISTRY:
@@ -48,7 +49,7 @@ def read_source(source: str, kind: str | None, domain: str | None) -> list[Incom
     found = []
     for name, path in _files(source, chosen):
         try:
-            text = paths.read_text(paths.confined(source, path))
+            text = read_text(confined(source, path))
         except ClewError as error:
             raise type(error)(error.message, "Take it away, then import again.") from error
         found.append(_incoming(chosen, name, path, text, domain))
@@ -62,7 +63,7 @@ def read_source(source: str, kind: str | None, domain: str | None) -> list[Incom
 def guess_kind(source: str) -> str:
     """What a path holds, by its looks."""
     place = Path(source)
-    parts = Path(paths.absolute(source)).parts
+    parts = Path(source).absolute().parts
     if place.suffix == ".json":
         return REGISTRY
     if place.name == "SKILL.md" or any(place.glob("SKILL.md")) or any(place.glob("*/SKILL.md")):
@@ -107,14 +108,13 @@ def _incoming(
         c2,
         c3,
         title=title,
-        description=text_of(found.get("description")) or _first_words(body),
+        description=text_of(found.get("description")) or first_line(body, 200),
         options=Options(edition=("default",), stdin=INPUT in asked),
         variables=tuple(
             Variable(one.removeprefix(VARIABLE)) for one in asked if one.startswith(VARIABLE)
         ),
     )
-    text = f"{frontmatter_text(command_frontmatter(command))}\n{converted}\n"
-    return Incoming(command, text, path, tuple(notes))
+    return Incoming(command, command_text(command, converted), path, tuple(notes))
 
 
 def _address(kind: str, name: tuple[str, ...], domain: str | None) -> tuple[str, str, str]:
@@ -122,12 +122,7 @@ def _address(kind: str, name: tuple[str, ...], domain: str | None) -> tuple[str,
     words = _WORDS.findall(last.lower()) or ["command"]
     c1 = domain or "-".join(w for space in spaces for w in _WORDS.findall(space.lower())) or kind
     c2, c3 = words[0], "-".join(words[1:]) or "task"
-    return c1[:LONGEST], c2[:LONGEST], c3[:LONGEST].strip("-")
-
-
-def _first_words(body: str) -> str:
-    lines = (line.strip("# \t\r") for line in body.split("\n", 50))
-    return next((line for line in lines if line), "")[:200]
+    return c1[:LONGEST_NAME], c2[:LONGEST_NAME], c3[:LONGEST_NAME].strip("-")
 
 
 def _escaped(body: str) -> str:
@@ -153,14 +148,10 @@ def _from_fabric(body: str) -> str:
     return f"{converted}\n\n{{input_text}}"
 
 
-def _as_it_is(body: str) -> str:
-    return body
-
-
-_CONVERTED = {
+_CONVERTED: dict[str, Callable[[str], str]] = {
     CLAUDE: _from_claude,
     SKILL: _from_claude,
-    CURSOR: _as_it_is,
+    CURSOR: str,
     FABRIC: _from_fabric,
 }
 
@@ -168,4 +159,4 @@ _CONVERTED = {
 def _from_registry(source: str) -> list[Incoming]:
     read = read_registry(source, "climpt", "project")
     records = read[0] if read else []
-    return [Incoming(record, template_text(record), source) for record in records]
+    return [Incoming(record, new_template(record), source) for record in records]

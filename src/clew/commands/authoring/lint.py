@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from os.path import join
 from typing import TYPE_CHECKING
 
-from clew.commands.files import frontmatter, paths
-from clew.commands.files.layers import (
-    DEFAULT_AGENT,
-    PACKAGED,
-    find_layers,
-    profile_name,
-    read_profile,
-    registries,
-)
-from clew.commands.files.names import nearest
+from clew.commands.files import frontmatter
+from clew.commands.files.declarations import declared_variables, nearest, text_of
+from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers, profile_name
 from clew.commands.files.templates import variants
-from clew.commands.files.variables import declared_variables, text_of
-from clew.commands.registry import scan as live
 from clew.commands.registry.drift import Finding, registry_findings
 from clew.commands.registry.registry_file import read_options
+from clew.commands.registry.scan import find_folders
 from clew.commands.render.render import DESTINATION, FILE, FIXED_NAMES, INPUT, VARIABLE, names_in
 from clew.kit.errors import ClewError
 
@@ -56,22 +50,16 @@ def lint(
     packaged: bool = False,
 ) -> list[Finding]:
     """What is wrong with an agent's commands; `within` is the beginning of an address."""
-    layers = find_layers(settings)
-    listed, broken = registries(layers)
-    found = [
-        Finding("config-broken", "error", path, why, "Repair the JSON.") for path, why in broken
-    ]
-    for layer in layers:
+    found: list[Finding] = []
+    for layer in find_layers(settings):
         if layer.origin == PACKAGED and not packaged:
             continue
-        folders = [
-            folder
-            for folder in live.find_folders(layer, agent, listed)
-            if folder.address[: len(within)] == within
-        ]
+        for path, why in layer.broken:
+            found.append(Finding("config-broken", "error", path, why, "Repair the JSON."))
+        folders = list(find_folders(layer, agent, within))
         for folder in folders:
             found += _folder_findings(folder)
-        found += registry_findings(layer, agent, listed, folders, within)
+        found += registry_findings(layer, agent, folders, within)
         found += _pattern_findings(layer, agent, folders)
     return list(dict.fromkeys(found))
 
@@ -86,9 +74,9 @@ def _folder_findings(folder: Folder) -> Iterator[Finding]:
     used: set[str] = set()
     files = []
     for name, _, _ in folder.stamps:
-        path = paths.join(folder.directory, name)
+        path = join(folder.directory, name)
         try:
-            text = live.read_variant(folder, path)
+            text = folder.read(path)
         except ClewError as error:
             yield Finding("unreadable", "error", path, error.message, error.hint or "")
             continue
@@ -124,7 +112,7 @@ def _main_findings(file: _File, used: set[str], *, is_bare: bool) -> Iterator[Fi
             yield Finding("address", "error", file.path, text, "Make both the same.")
     options = read_options(file.meta.get("options"))
     yield from _flag_findings(file, options, used)
-    yield from variant_findings(file.path, options, file.folder.directory)
+    yield from _variant_findings(file.path, options, file.folder.directory)
     yield from _variable_findings(file, used)
 
 
@@ -141,8 +129,7 @@ def _flag_findings(file: _File, options: Options, used: set[str]) -> Iterator[Fi
             yield Finding(f"{flag}-undeclared", "warning", file.path, text, f"Say {flag}: true.")
 
 
-def variant_findings(where: str, options: Options, directory: str) -> Iterator[Finding]:
-    """Editions and adaptations that are promised and not there, or there and not promised."""
+def _variant_findings(where: str, options: Options, directory: str) -> Iterator[Finding]:
     there = variants(directory)
     for kind, promised, existing in (
         ("edition", options.edition, {edition for edition, _ in there}),
@@ -173,24 +160,18 @@ def _body_findings(file: _File) -> Iterator[Finding]:
         yield Finding("empty", "error", file.path, "The template is empty", "Write it.")
     for name in dict.fromkeys(_BRACES.findall(file.body)):
         near = nearest(name, FIXED_NAMES, 1)
-        if name not in FIXED_NAMES and near and _is_slip(name, near[0]):
+        if near and 0.85 < SequenceMatcher(None, name, near[0]).ratio() < 1:
             text = f"{{{name}}} is no placeholder"
             yield Finding("placeholder", "warning", file.path, text, f"Did you mean {{{near[0]}}}?")
-
-
-def _is_slip(name: str, known: str) -> bool:
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, name, known).ratio() > 0.85
 
 
 def _pattern_findings(layer: Layer, agent: str, folders: list[Folder]) -> Iterator[Finding]:
     """Commands that the patterns of `-user.yml` refuse in the original system."""
     for folder in folders:
         name = profile_name(agent, folder.address[0])
-        config = paths.join(layer.base, "config", f"{name}-user.yml")
+        config = join(layer.base, "config", f"{name}-user.yml")
         try:
-            patterns = read_profile(layer, name).patterns
+            patterns = layer.profile(name).patterns
         except ClewError as error:
             yield Finding("config-broken", "error", config, error.message, error.hint or "")
             continue

@@ -1,1 +1,1 @@
-"""Layers, names, variables and templates on disk."""
+"""Layers, declarations and templates on disk."""

@@ -6,9 +6,11 @@ Nothing here may import what a cold start cannot afford.
 from __future__ import annotations
 
 import os
+from os.path import join
 
-from clew.commands.files import frontmatter, paths
-from clew.commands.files.variables import text_of
+from clew.commands.files import frontmatter
+from clew.commands.files.declarations import text_of
+from clew.commands.files.disk import read_text, relative_in
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Invalid, NotFound
 
@@ -22,23 +24,12 @@ DEFAULT_AGENT = "climpt"
 PROJECT, USER, PACKAGED = "project", "user", "packaged"
 HOME = ".agent/climpt"
 CONFIG_FILES = (f"{HOME}/mcp/config.json", f"{HOME}/config/registry_config.json")
-DEFAULT_REGISTRIES = {DEFAULT_AGENT: f"{HOME}/registry.json"}
-LIBRARY = paths.join(paths.parent(paths.parent(__file__)), "library")
+DEFAULT_REGISTRY = f"{HOME}/registry.json"
+LIBRARY = join(os.path.dirname(os.path.dirname(__file__)), "library")
 
 _PROJECT_VARIABLES = ("CLEW_PROJECT", "CLAUDE_PROJECT_DIR")
 _MARKERS = (".git", ".chant", ".agent")
 _LARGEST_CONFIG = 1 << 20
-
-
-class Layer:
-    """One place that commands come from; `base` holds `config` and `prompts`."""
-
-    __slots__ = ("base", "origin", "root")
-
-    def __init__(self, origin: str, root: str, base: str) -> None:
-        self.origin = origin
-        self.root = root
-        self.base = base
 
 
 class Profile:
@@ -57,12 +48,77 @@ class Profile:
     def __init__(self, working: str, base_dir: str, schemas: str, *, configured: bool) -> None:
         self.configured = configured
         self.working = working
-        self.prompts = paths.relative_in(working, base_dir)
+        self.prompts = relative_in(working, base_dir)
         # Links may not lead out of the directory that holds all prompts.
-        self.fence = paths.join(working, base_dir.partition("/")[0])
+        self.fence = join(working, base_dir.partition("/")[0])
         self.schemas = schemas
         self.destination_prefix = ""
         self.patterns: dict[str, str] = {}
+
+
+class Layer:
+    """One place that commands come from; `base` holds `config` and `prompts`.
+
+    `listed` has every agent's registry path, as the configuration of all layers names it;
+    `broken` the configuration files of this layer that cannot be used, each with the reason.
+    """
+
+    __slots__ = ("base", "broken", "listed", "origin", "root")
+
+    def __init__(self, origin: str, root: str, base: str, listed: dict[str, str]) -> None:
+        self.origin = origin
+        self.root = root
+        self.base = base
+        self.listed = listed
+        self.broken: list[tuple[str, str]] = []
+
+    def registry_path(self, agent: str) -> str:
+        """The path of an agent's registry as the configuration has it, or the usual one."""
+        return self.listed.get(agent) or f".agent/{agent}/registry.json"
+
+    def registry_file(self, agent: str) -> str:
+        """A registry's file within this layer; an absolute path is the same in all of them."""
+        path = self.registry_path(agent)
+        return path if path.startswith("/") else relative_in(self.root, path)
+
+    def prompt_directories(self, agent: str, c1: str) -> list[Profile]:
+        """Where the templates of an agent's domain may be, the likeliest first."""
+        profile = self.profile(profile_name(agent, c1))
+        if agent == DEFAULT_AGENT:
+            return [profile]
+        beside = os.path.dirname(self.registry_file(agent))
+        own = Profile(beside, f"prompts/{c1}", profile.schemas, configured=False)
+        return [profile, own] if profile.configured else [own, profile]
+
+    def profile(self, name: str) -> Profile:
+        """The settings of a domain; the usual ones where no file says otherwise."""
+        app = _settings(join(self.base, "config", f"{name}-app.yml"))
+        if app is None:
+            return Profile(self.base, f"prompts/{name}", f"schema/{name}", configured=False)
+        user = _settings(join(self.base, "config", f"{name}-user.yml")) or {}
+        working = _member({**app, **user}, "working_dir") or HOME
+        base_dir = _member(user, "app_prompt", "base_dir") or _member(app, "app_prompt", "base_dir")
+        schemas = _member(user, "app_schema", "base_dir") or _member(app, "app_schema", "base_dir")
+        found = Profile(
+            relative_in(self.root, working),
+            base_dir or f"prompts/{name}",
+            schemas or f"schema/{name}",
+            configured=True,
+        )
+        found.destination_prefix = _member(user, "options", "destination", "prefix")
+        for kind, key in (("c2", "directiveType"), ("c3", "layerType")):
+            found.patterns[kind] = _member(user, "params", "two", key, "pattern")
+        return found
+
+    def read_configuration(self) -> None:
+        """Add the agents that this layer's files name and that no stronger layer has."""
+        for name in CONFIG_FILES:
+            path = join(self.root, name)
+            try:
+                for agent, registry in _configured(path).items():
+                    self.listed.setdefault(agent, registry)
+            except ClewError as error:
+                self.broken.append((path, error.message))
 
 
 def user_home() -> str:
@@ -74,15 +130,15 @@ def project_root(settings: Mapping[str, str] | None = None) -> str:
     """The project's directory: named by `--project` or a variable, or around the working one."""
     named = (settings or {}).get("project")
     named = named or next((v for v in map(os.environ.get, _PROJECT_VARIABLES) if v), None)
-    if named and ("\0" in named or not paths.is_directory(named)):
+    if named and ("\0" in named or not os.path.isdir(named)):
         raise NotFound(f"No such project directory: {named!r}", "Name an existing directory.")
-    start = paths.real(named) if named else _working_directory()
-    home, place = paths.real(user_home() or "/"), start
+    start = os.path.realpath(named) if named else _working_directory()
+    home, place = os.path.realpath(user_home() or "/"), start
     while True:
         markers = _MARKERS[:2] if place == home else _MARKERS
-        if any(paths.exists(paths.join(place, marker)) for marker in markers):
+        if any(os.path.lexists(join(place, marker)) for marker in markers):
             return place
-        above = paths.parent(place)
+        above = os.path.dirname(place)
         if above == place:
             return start
         place = above
@@ -90,7 +146,7 @@ def project_root(settings: Mapping[str, str] | None = None) -> str:
 
 def _working_directory() -> str:
     try:
-        return os.getcwd()  # noqa: PTH109 - pathlib is too slow to import for a cold start
+        return os.getcwd()
     except OSError:
         raise NotFound("The working directory is gone", "Change to one that exists.") from None
 
@@ -98,35 +154,19 @@ def _working_directory() -> str:
 def find_layers(settings: Mapping[str, str] | None = None) -> tuple[Layer, ...]:
     """The layers that count here, the strongest first."""
     project, home = project_root(settings), user_home()
-    found = [Layer(PROJECT, project, paths.join(project, HOME))]
-    if home and paths.real(home) != paths.real(project):
-        found.append(Layer(USER, home, paths.join(home, HOME)))
-    found.append(Layer(PACKAGED, LIBRARY, LIBRARY))
-    return tuple(found)
-
-
-def registries(layers: tuple[Layer, ...]) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Every agent's registry path, the strongest configuration first; and what is broken."""
-    found: dict[str, str] = {}
-    broken: list[tuple[str, str]] = []
-    for layer in layers:
-        for name in CONFIG_FILES if layer.origin != PACKAGED else ():
-            path = paths.join(layer.root, name)
-            try:
-                listed = _configured(path)
-            except ClewError as error:
-                broken.append((path, error.message))
-                continue
-            for agent, registry in listed.items():
-                found.setdefault(agent, registry)
-    for agent, registry in DEFAULT_REGISTRIES.items():
-        found.setdefault(agent, registry)
-    return found, broken
+    listed: dict[str, str] = {}
+    found = [Layer(PROJECT, project, join(project, HOME), listed)]
+    if home and os.path.realpath(home) != os.path.realpath(project):
+        found.append(Layer(USER, home, join(home, HOME), listed))
+    for layer in found:
+        layer.read_configuration()
+    listed.setdefault(DEFAULT_AGENT, DEFAULT_REGISTRY)
+    return (*found, Layer(PACKAGED, LIBRARY, LIBRARY, listed))
 
 
 def _configured(path: str) -> dict[str, str]:
     try:
-        document = jsontext.loads(paths.read_text(path, _LARGEST_CONFIG))
+        document = jsontext.loads(read_text(path, _LARGEST_CONFIG))
     except NotFound:
         return {}
     except jsontext.JsonError as error:
@@ -135,16 +175,6 @@ def _configured(path: str) -> dict[str, str]:
     if not isinstance(listed, dict):
         raise Invalid('Expected {"registries": {"<agent>": "<path>"}}')
     return {a: p for a, p in listed.items() if isinstance(a, str) and isinstance(p, str) and p}
-
-
-def registry_path(agent: str, listed: Mapping[str, str]) -> str:
-    """The path of an agent's registry as the configuration has it, or the usual one."""
-    return listed.get(agent) or f".agent/{agent}/registry.json"
-
-
-def registry_file(layer: Layer, path: str) -> str:
-    """A registry's file within a layer; an absolute path is the same in all of them."""
-    return path if path.startswith("/") else paths.relative_in(layer.root, path)
 
 
 def profile_name(agent: str, c1: str) -> str:
@@ -159,32 +189,9 @@ def configured_label(agent: str, address: tuple[str, str, str]) -> str:
     return f"{named} {c2} {c3}"
 
 
-def read_profile(layer: Layer, name: str) -> Profile:
-    """The settings of a domain in a layer; the usual ones where no file says otherwise."""
-    app = _settings(paths.join(layer.base, "config", f"{name}-app.yml"))
-    if app is None:
-        return Profile(layer.base, f"prompts/{name}", f"schema/{name}", configured=False)
-    user = _settings(paths.join(layer.base, "config", f"{name}-user.yml")) or {}
-    working = _member({**app, **user}, "working_dir") or HOME
-    base_dir = _member(user, "app_prompt", "base_dir") or _member(app, "app_prompt", "base_dir")
-    schemas = _member(user, "app_schema", "base_dir") or _member(app, "app_schema", "base_dir")
-    found = Profile(
-        paths.relative_in(layer.root, working),
-        base_dir or f"prompts/{name}",
-        schemas or f"schema/{name}",
-        configured=True,
-    )
-    found.destination_prefix = _member(user, "options", "destination", "prefix")
-    for kind, key in (("c2", "directiveType"), ("c3", "layerType")):
-        pattern = _member(user, "params", "two", key, "pattern")
-        if pattern:
-            found.patterns[kind] = pattern
-    return found
-
-
 def _settings(path: str) -> dict[str, Any] | None:
     try:
-        return frontmatter.read_mapping(paths.read_text(path, _LARGEST_CONFIG)) or {}
+        return frontmatter.read_mapping(read_text(path, _LARGEST_CONFIG)) or {}
     except NotFound:
         return None
     except Invalid as error:
@@ -195,16 +202,3 @@ def _member(settings: Any, *keys: str) -> str:
     for key in keys:
         settings = settings.get(key) if isinstance(settings, dict) else None
     return text_of(settings)
-
-
-def prompt_directories(
-    layer: Layer, agent: str, c1: str, listed: Mapping[str, str]
-) -> list[Profile]:
-    """Where the templates of an agent's domain may be in a layer, the likeliest first."""
-    profile = read_profile(layer, profile_name(agent, c1))
-    if agent == DEFAULT_AGENT:
-        return [profile]
-    path = registry_path(agent, listed)
-    beside = paths.parent(registry_file(layer, path))
-    own = Profile(beside, f"prompts/{c1}", profile.schemas, configured=False)
-    return [profile, own] if profile.configured else [own, profile]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from clew.commands.files import paths
-from clew.commands.files.layers import DEFAULT_AGENT, find_layers, prompt_directories, registries
-from clew.commands.files.names import is_name
+from os.path import isfile, join
+
+from clew.commands.files.declarations import is_name
+from clew.commands.files.disk import confined, entries
+from clew.commands.files.layers import DEFAULT_AGENT, find_layers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,17 +15,6 @@ if TYPE_CHECKING:
     from clew.commands.files.layers import Layer, Profile
 
 DEFAULT = "default"
-
-
-class Home:
-    """The directory that holds all variants of one command."""
-
-    __slots__ = ("directory", "layer", "profile")
-
-    def __init__(self, layer: Layer, profile: Profile, directory: str) -> None:
-        self.layer = layer
-        self.profile = profile
-        self.directory = directory
 
 
 class Template:
@@ -36,6 +27,32 @@ class Template:
         self.tried = tried
 
 
+class Home:
+    """The directory that holds all variants of one command."""
+
+    __slots__ = ("directory", "layer", "profile")
+
+    def __init__(self, layer: Layer, profile: Profile, directory: str) -> None:
+        self.layer = layer
+        self.profile = profile
+        self.directory = directory
+
+    def template(
+        self, edition: str = "", adaptation: str = "", *, strict: bool = False
+    ) -> Template | None:
+        """The first that exists: the variant, without its adaptation, then the default edition."""
+        steps = [(edition or DEFAULT, adaptation), (edition or DEFAULT, "")]
+        if not strict:
+            steps += [(DEFAULT, adaptation), (DEFAULT, "")]
+        tried: list[str] = []
+        for step in dict.fromkeys(steps):
+            path = join(self.directory, file_name(*step))
+            if isfile(path):
+                return Template(confined(self.profile.fence, path), tried)
+            tried.append(path)
+        return None
+
+
 def file_name(edition: str, adaptation: str = "") -> str:
     """The name of a variant's file."""
     return f"f_{edition}_{adaptation}.md" if adaptation else f"f_{edition}.md"
@@ -43,7 +60,7 @@ def file_name(edition: str, adaptation: str = "") -> str:
 
 def variants(directory: str) -> list[tuple[str, str]]:
     """The editions and adaptations that exist, the default first."""
-    return variants_of(paths.entries(directory))
+    return variants_of(entries(directory))
 
 
 def variants_of(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -60,10 +77,19 @@ def find_home(
     agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
 ) -> Home | None:
     """The directory of a command in the strongest layer that has any template for it."""
+    if not all(map(is_name, (agent, *address))):
+        return None
     layers = find_layers(settings)
-    listed, _ = registries(layers)
-    homes = (_home_in(layers, listed, *reading) for reading in readings(agent, address))
+    homes = (_home_in(layers, *reading) for reading in readings(agent, address))
     return next((home for home in homes if home is not None), None)
+
+
+def default_template(
+    agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
+) -> Template | None:
+    """The template that speaks for a command."""
+    home = find_home(agent, address, settings)
+    return home.template() if home else None
 
 
 def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple[str, str, str]]]:
@@ -78,34 +104,11 @@ def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple
     return found
 
 
-def _home_in(
-    layers: tuple[Layer, ...], listed: Mapping[str, str], agent: str, address: tuple[str, str, str]
-) -> Home | None:
-    """The directory of a command among these layers; the names were checked."""
+def _home_in(layers: tuple[Layer, ...], agent: str, address: tuple[str, str, str]) -> Home | None:
     c1, c2, c3 = address
     for layer in layers:
-        for profile in prompt_directories(layer, agent, c1, listed):
-            directory = paths.join(profile.prompts, c2, c3)
+        for profile in layer.prompt_directories(agent, c1):
+            directory = join(profile.prompts, c2, c3)
             if variants(directory):
                 return Home(layer, profile, directory)
-    return None
-
-
-def candidates(edition: str, adaptation: str, *, strict: bool) -> list[str]:
-    """The file names to try: exact, without the adaptation, then the same for the default."""
-    edition = edition or DEFAULT
-    steps = [file_name(edition, adaptation), file_name(edition)]
-    if not strict:
-        steps += [file_name(DEFAULT, adaptation), file_name(DEFAULT)]
-    return list(dict.fromkeys(steps))
-
-
-def choose(home: Home, edition: str, adaptation: str, *, strict: bool) -> Template | None:
-    """The first candidate that exists; None when none does."""
-    tried: list[str] = []
-    for name in candidates(edition, adaptation, strict=strict):
-        path = paths.join(home.directory, name)
-        if paths.is_file(path):
-            return Template(paths.confined(home.profile.fence, path), tried)
-        tried.append(path)
     return None

@@ -1,28 +1,20 @@
-"""Where a registry file and the templates tell different stories."""
+"""Where a registry file and the templates differ, and what the templates alone say."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from os.path import dirname, isfile, join
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import paths
+from clew.commands.files.disk import directories
 from clew.commands.files.errors import RegistryFailure
-from clew.commands.files.layers import (
-    HOME,
-    PACKAGED,
-    PROJECT,
-    configured_label,
-    find_layers,
-    registries,
-    registry_file,
-    registry_path,
-)
-from clew.commands.registry import scan as live
+from clew.commands.files.layers import HOME, PACKAGED, PROJECT, configured_label, find_layers
 from clew.commands.registry.registry_file import read_registry
+from clew.commands.registry.scan import find_folders, read_folder
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from clew.commands.files.layers import Layer
     from clew.commands.model import Command
@@ -43,38 +35,43 @@ class Finding:
 
     def record(self) -> dict[str, str]:
         """The finding for programs."""
-        return {
-            "code": self.code,
-            "level": self.level,
-            "where": self.where,
-            "message": self.message,
-            "fix": self.fix,
-        }
+        return asdict(self)
 
 
 def drift(agent: str, settings: Mapping[str, str] | None = None) -> list[Finding]:
     """Where the registry files of an agent and its templates differ."""
-    layers = find_layers(settings)
-    listed, _ = registries(layers)
     found: list[Finding] = []
-    for layer in layers:
+    for layer in find_layers(settings):
         if layer.origin != PACKAGED:
-            folders = list(live.find_folders(layer, agent, listed))
-            found += registry_findings(layer, agent, listed, folders, ())
+            found += registry_findings(layer, agent, list(find_folders(layer, agent)))
+    return found
+
+
+def from_templates(
+    commands: Iterable[Command], agent: str, settings: Mapping[str, str] | None
+) -> list[Command]:
+    """The same commands, read from their templates; those that have none are left out."""
+    declared = {
+        (layer.origin, folder.address): read_folder(folder, agent)
+        for layer in find_layers(settings)
+        for folder in find_folders(layer, agent)
+    }
+    found = []
+    for command in commands:
+        own = declared.get((command.origin, command.address))
+        if own is not None:
+            # A template without frontmatter says nothing, so the registry's record stays.
+            found.append(own.command if own.has_frontmatter else command)
     return found
 
 
 def registry_findings(
-    layer: Layer,
-    agent: str,
-    listed: Mapping[str, str],
-    folders: list[Folder],
-    within: tuple[str, ...],
+    layer: Layer, agent: str, folders: list[Folder], within: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """What a layer's registry file says that its templates do not, and the other way round."""
-    yield from _unlisted_agents(layer, listed)
+    yield from _unlisted_agents(layer)
     try:
-        path = registry_file(layer, registry_path(agent, listed))
+        path = layer.registry_file(agent)
         read = read_registry(path, agent, layer.origin)
     except RegistryFailure as error:
         yield Finding("registry-broken", "error", error.body["path"], error.body["details"])
@@ -115,7 +112,7 @@ def _duplicates(path: str, records: list[Command]) -> Iterator[Finding]:
 
 
 def _differences(path: str, record: Command, folder: Folder, agent: str) -> Iterator[Finding]:
-    declared = live.read_folder(folder, agent)
+    declared = read_folder(folder, agent)
     if not declared.has_frontmatter:
         return
     for name, ours, theirs in _compared(record, declared.command):
@@ -139,13 +136,13 @@ def _compared(record: Command, own: Command) -> Iterator[tuple[str, Any, Any]]:
     yield "uv", {v.name for v in record.variables}, {v.name for v in own.variables}
 
 
-def _unlisted_agents(layer: Layer, listed: Mapping[str, str]) -> Iterator[Finding]:
+def _unlisted_agents(layer: Layer) -> Iterator[Finding]:
     if layer.origin != PROJECT:
         return
-    agents = paths.join(layer.root, paths.parent(HOME))
-    for name in paths.directories(agents):
-        path = paths.join(agents, name, "registry.json")
-        if name not in listed and paths.is_file(path):
+    agents = join(layer.root, dirname(HOME))
+    for name in directories(agents):
+        path = join(agents, name, "registry.json")
+        if name not in layer.listed and isfile(path):
             text = f"{path} exists, but no configuration lists the agent `{name}`"
             yield Finding(
                 "agent-unlisted", "warning", path, text, f"Add it to {HOME}/mcp/config.json"

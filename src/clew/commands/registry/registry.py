@@ -1,13 +1,15 @@
-"""The registry of an agent: files and live prompts of all layers, merged and kept fresh."""
+"""The registry of an agent: files and templates of all layers, merged and kept fresh."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clew.commands.files import paths
+from clew.commands.files.declarations import is_name
 from clew.commands.files.errors import RegistryFailure
 from clew.commands.files.layers import (
     CONFIG_FILES,
@@ -15,17 +17,15 @@ from clew.commands.files.layers import (
     PACKAGED,
     USER,
     find_layers,
-    registries,
-    registry_file,
-    registry_path,
+    project_root,
 )
-from clew.commands.files.names import is_name
-from clew.commands.registry import scan as live
+from clew.commands.registry.drift import drift
 from clew.commands.registry.registry_file import read_registry
+from clew.commands.registry.scan import find_folders, read_folder
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from clew.commands.files.layers import Layer
     from clew.commands.model import Command
@@ -92,24 +92,17 @@ class Shelf:
     def _look(self) -> None:
         started = time.monotonic()
         layers = find_layers(self.settings)
-        listed, broken = registries(layers)
-        folders = [f for layer in layers for f in live.find_folders(layer, self.agent, listed)]
-        files = _registry_stamps(layers, self.agent, listed)
+        folders = [folder for layer in layers for folder in find_folders(layer, self.agent)]
+        files = _registry_stamps(layers, self.agent)
         stamp = (files, tuple((f.layer.origin, f.directory, f.stamps) for f in folders))
         if self._registry is None or stamp != self._stamp:
-            self._registry = self._built(layers, listed, folders, broken)
+            self._registry = self._built(layers, folders)
             self._stamp, self._prepared = stamp, {}
         now = time.monotonic()
         self._next_look = now + _SHARE * (now - started)
 
-    def _built(
-        self,
-        layers: tuple[Layer, ...],
-        listed: Mapping[str, str],
-        folders: list[Folder],
-        broken: list[tuple[str, str]],
-    ) -> Registry:
-        troubles = [Broken(path, details) for path, details in broken]
+    def _built(self, layers: tuple[Layer, ...], folders: list[Folder]) -> Registry:
+        broken = [Broken(*one) for layer in layers for one in layer.broken]
         failure = None
         shown: list[Command] = []
         hidden: list[Command] = []
@@ -117,74 +110,71 @@ class Shelf:
         for layer in layers:
             records: list[Command] = []
             try:
-                read = _layer_records(layer, self.agent, listed)
+                read = _layer_records(layer, self.agent)
             except RegistryFailure as error:
                 failure = failure or error
-                troubles.append(Broken(error.body["path"], error.body["details"]))
+                broken.append(Broken(error.body["path"], error.body["details"]))
                 read = None
             if read is not None:
                 found_file = True
-                records, problems, path = read
-                troubles += [Broken(path, problem) for problem in problems]
+                records, problems = read
+                path = layer.registry_file(self.agent)
+                broken += [Broken(path, problem) for problem in problems]
             declared = [self._declared(f) for f in folders if f.layer is layer]
-            troubles += [Broken(d.command.source, d.problem) for d in declared if d.problem]
+            broken += [Broken(d.command.source, d.problem) for d in declared if d.problem]
             taken = {command.address for command in shown}
             for command in merged(records, [d.command for d in declared]):
                 (hidden if command.address in taken else shown).append(command)
         if failure is None and not found_file and not shown:
-            failure = _no_registry(self.agent, listed)
-        return Registry(tuple(shown), tuple(hidden), tuple(troubles), failure)
+            failure = _no_registry(self.agent, layers[0])
+        return Registry(tuple(shown), tuple(hidden), tuple(broken), failure)
 
     def _declared(self, folder: Folder) -> Declared:
         known = self._read.get(folder.directory)
         if known is None or known[0] != folder.stamps:
-            known = (folder.stamps, live.read_folder(folder, self.agent))
+            known = (folder.stamps, read_folder(folder, self.agent))
             self._read[folder.directory] = known
         return known[1]
 
 
-def _layer_records(
-    layer: Layer, agent: str, listed: Mapping[str, str]
-) -> tuple[list[Command], list[str], str] | None:
+def _layer_records(layer: Layer, agent: str) -> tuple[list[Command], list[str]] | None:
     if layer.origin == PACKAGED:
         return None
-    named = registry_path(agent, listed)
+    named = layer.registry_path(agent)
     shown = f"~/{named}" if layer.origin == USER and not named.startswith("/") else named
     try:
-        path = registry_file(layer, named)
-        read = read_registry(path, agent, layer.origin)
-    except RegistryFailure as error:
-        raise RegistryFailure(shown, error.body["details"], error.hint or "") from None
+        return read_registry(layer.registry_file(agent), agent, layer.origin)
     except ClewError as error:
-        raise RegistryFailure(shown, error.message, error.hint or "") from None
-    return None if read is None else (*read, path)
+        details = error.body["details"] if isinstance(error, RegistryFailure) else error.message
+        raise RegistryFailure(shown, details, error.hint or "") from None
 
 
-def _registry_stamps(
-    layers: tuple[Layer, ...], agent: str, listed: Mapping[str, str]
-) -> tuple[object, ...]:
-    named = registry_path(agent, listed)
-    files = [paths.join(layer.root, name) for layer in layers for name in CONFIG_FILES]
+def _registry_stamps(layers: tuple[Layer, ...], agent: str) -> list[tuple[int, int] | None]:
+    files = [os.path.join(layer.root, name) for layer in layers for name in CONFIG_FILES]
     for layer in layers:
-        try:
-            files.append(registry_file(layer, named))
-        except ClewError:
-            continue
-    return tuple(paths.stamp(path) for path in files)
+        with suppress(ClewError):
+            files.append(layer.registry_file(agent))
+    return [_stamp(path) for path in files]
 
 
-def _no_registry(agent: str, listed: Mapping[str, str]) -> RegistryFailure:
-    path = registry_path(agent, listed)
-    hint = (
-        f"Agents here: {', '.join(listed)}. Write the file, or name its path in {CONFIG_FILES[0]}."
-    )
-    return RegistryFailure(path, "File not found", hint)
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
+
+
+def _no_registry(agent: str, layer: Layer) -> RegistryFailure:
+    agents = ", ".join(layer.listed)
+    hint = f"Agents here: {agents}. Write the file, or name its path in {CONFIG_FILES[0]}."
+    return RegistryFailure(layer.registry_path(agent), "File not found", hint)
 
 
 def merged(records: list[Command], declared: list[Command]) -> list[Command]:
     """A layer's commands: the file's records, completed by the templates, then the other ones.
 
-    The file wins where both speak, because whoever edits it expects that to count; lint tells
+    The file wins where both speak, because whoever edits it expects that to count; lint reports
     where they differ.
     """
     by_address = {command.address: command for command in declared}
@@ -212,6 +202,7 @@ def _completed(record: Command, own: Command | None) -> Command:
 _shelves: dict[tuple[str, str], Shelf] = {}
 _shelves_lock = threading.Lock()
 _MOST_SHELVES = 64
+_MOST_DRIFT = 100
 
 
 def shelf(agent: str, settings: Mapping[str, str] | None = None) -> Shelf:
@@ -219,7 +210,7 @@ def shelf(agent: str, settings: Mapping[str, str] | None = None) -> Shelf:
     if not is_name(agent):
         path = ".agent/<agent>/registry.json"
         raise RegistryFailure(path, "Not a usable agent name", "Leave it out, or write `climpt`.")
-    key = (agent, find_layers(settings)[0].root)
+    key = (agent, project_root(settings))
     with _shelves_lock:
         if key not in _shelves and len(_shelves) >= _MOST_SHELVES:
             _shelves.clear()
@@ -242,10 +233,46 @@ def load_commands(
 
 def known_agents(settings: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The agents that the configuration names."""
-    listed, _ = registries(find_layers(settings))
-    return tuple(sorted(filter(is_name, listed), key=lambda agent: (agent != DEFAULT_AGENT, agent)))
+    listed = filter(is_name, find_layers(settings)[0].listed)
+    return tuple(sorted(listed, key=lambda agent: (agent != DEFAULT_AGENT, agent)))
 
 
 def unique(commands: tuple[Command, ...]) -> list[Command]:
     """One command for each address: the first."""
     return list({command.address: command for command in reversed(commands)}.values())[::-1]
+
+
+def reload(agent: str, settings: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Read configuration, registry and prompts of an agent again; what came, went and changed."""
+    known = shelf(agent, settings)
+    before = known.known()
+    after = known.registry(fresh=True)
+    commands = unique(usable(after))
+    message = f"Successfully reloaded {len(commands)} commands for agent '{agent}'"
+    if not commands:
+        message = (
+            f"No commands found for agent '{agent}' - please check the registry path in MCP config"
+        )
+    found = {
+        "success": True,
+        "agent": agent,
+        "commandCount": len(commands),
+        "message": message,
+        **changes(before, commands),
+        "broken": [asdict(broken) for broken in after.broken],
+        "drift": [finding.message for finding in drift(agent, settings)][:_MOST_DRIFT],
+    }
+    if after.hidden:
+        found["hidden"] = [f"{c.label} ({c.origin})" for c in unique(after.hidden)]
+    return found
+
+
+def changes(before: Iterable[Command], after: Iterable[Command]) -> dict[str, list[str]]:
+    """The labels of commands that were added, removed and changed."""
+    old = {command.address: command for command in before}
+    new = {command.address: command for command in after}
+    return {
+        "added": [c.label for address, c in new.items() if address not in old],
+        "removed": [c.label for address, c in old.items() if address not in new],
+        "changed": [c.label for a, c in new.items() if a in old and old[a] != c],
+    }

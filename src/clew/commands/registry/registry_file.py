@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import paths
+from clew.commands.files.declarations import (
+    declared_variables,
+    is_name,
+    is_true,
+    names_of,
+    text_of,
+)
+from clew.commands.files.disk import read_text
 from clew.commands.files.errors import RegistryFailure
-from clew.commands.files.names import is_name
-from clew.commands.files.variables import declared_variables, is_true, names_of, text_of
 from clew.commands.model import Command, Options
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.files import write_atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.commands.files.variables import Variable
+    from collections.abc import Iterable, Mapping
 
 VERSION = "1.0.0"
 DESCRIPTION = "Commands of this project"
@@ -28,7 +32,7 @@ _REPAIR = "Repair the file, or write it anew: clew command export"
 def read_registry(path: str, agent: str, origin: str) -> tuple[list[Command], list[str]] | None:
     """A registry's commands and what is wrong with single records; None where no file is."""
     try:
-        document = jsontext.loads(paths.read_text(path, LARGEST_REGISTRY))
+        document = jsontext.loads(read_text(path, LARGEST_REGISTRY))
     except NotFound:
         return None
     except jsontext.JsonError as error:
@@ -52,20 +56,21 @@ def read_registry(path: str, agent: str, origin: str) -> tuple[list[Command], li
 def _from_record(record: Any, agent: str, origin: str, path: str) -> Command | None:
     if not isinstance(record, dict) or not all(is_name(record.get(k)) for k in ("c1", "c2", "c3")):
         return None
-    return Command(
-        record["c1"],
-        record["c2"],
-        record["c3"],
-        description=text_of(record.get("description")),
-        usage=text_of(record.get("usage")),
-        options=read_options(record.get("options")),
-        agent=agent,
-        origin=origin,
-        title=text_of(record.get("title")),
-        variables=declared_variables(record),
-        tags=names_of(record.get("tags")),
-        source=path,
-        record=record,
+    address = (record["c1"], record["c2"], record["c3"])
+    command = Command(*address, agent=agent, origin=origin, source=path, record=record)
+    return declared_command(command, record)
+
+
+def declared_command(command: Command, declared: Mapping[str, Any]) -> Command:
+    """The command with the words, options and variables of a record or of frontmatter."""
+    return replace(
+        command,
+        description=text_of(declared.get("description")),
+        usage=text_of(declared.get("usage")),
+        options=read_options(declared.get("options")),
+        title=text_of(declared.get("title")),
+        variables=declared_variables(declared),
+        tags=names_of(declared.get("tags")),
     )
 
 
@@ -91,21 +96,10 @@ def record_of(command: Command) -> dict[str, Any]:
     }
     if command.usage:
         record["usage"] = command.usage
-    options = command.options
-    record["options"] = {
-        "edition": list(options.edition),
-        "adaptation": list(options.adaptation),
-        "file": options.file,
-        "stdin": options.stdin,
-        "destination": options.destination,
-    }
+    record["options"] = command.options.record()
     if command.variables:
-        record["uv"] = [_declaration(variable) for variable in command.variables]
+        record["uv"] = [{variable.name: variable.description} for variable in command.variables]
     return record
-
-
-def _declaration(variable: Variable) -> dict[str, str]:
-    return {variable.name: variable.description}
 
 
 def registry_document(commands: Iterable[Command]) -> dict[str, Any]:

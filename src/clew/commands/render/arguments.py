@@ -67,15 +67,15 @@ def _take_option(found: Words, word: str, key: str, value: str) -> None:
         return
     option = _BY_WORD.get(key)
     if option is None or is_long != (len(key) > 1):
-        raise UsageError(f"No such option: {word.partition('=')[0]}.{_meant(key)}", _HINT)
+        raise UsageError(f"No such option: {word.partition('=')[0]}.{_suggestion(key)}", _HINT)
     if not value:
         raise UsageError(f"Empty value not allowed for option: {word.partition('=')[0]}", _HINT)
     if option != "config" or option not in found.options:
         found.options[option] = value
 
 
-def _meant(key: str) -> str:
-    from clew.commands.files.names import nearest
+def _suggestion(key: str) -> str:
+    from clew.commands.files.declarations import nearest
 
     near = nearest(key, [*_BY_WORD, *_FLAGS], 1)
     return f" Did you mean --{near[0]}?" if near and len(near[0]) > 1 else ""

@@ -1,13 +1,15 @@
-"""Everything about one command: its records, and what its template really asks for."""
+"""What is known about an address: every record of it, or why there is none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import frontmatter, paths
-from clew.commands.files.layers import DEFAULT_AGENT
-from clew.commands.files.names import is_name
-from clew.commands.files.templates import choose, find_home, readings, variants
+from clew.commands.files import frontmatter
+from clew.commands.files.declarations import nearest
+from clew.commands.files.disk import read_text
+from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
+from clew.commands.files.layers import DEFAULT_AGENT, configured_label
+from clew.commands.files.templates import file_name, find_home, readings, variants
 from clew.commands.registry.registry import load_commands
 from clew.commands.registry.registry_file import record_of
 from clew.commands.render.render import names_in
@@ -34,18 +36,9 @@ def describe(
             continue
         found = [command for command in commands if command.address == same]
         if found:
-            home = find_command_home(agent, same, settings)
+            home = find_home(agent, same, settings)
             return [_described(command, home) for command in found]
     return []
-
-
-def find_command_home(
-    agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None
-) -> Home | None:
-    """Where the templates of a command are; None for names that no path may hold."""
-    if not is_name(agent) or not all(map(is_name, address)):
-        return None
-    return find_home(agent, address, settings)
 
 
 def _described(command: Command, home: Home | None) -> dict[str, Any]:
@@ -54,27 +47,54 @@ def _described(command: Command, home: Home | None) -> dict[str, Any]:
     if command.title:
         found["title"] = command.title
     found["origin"] = command.origin
-    found["variables"] = template_names(home)
-    found["variants"] = _variants(home)
+    found["variables"] = _template_names(home)
+    found["variants"] = [
+        {"edition": edition, "adaptation": adaptation} if adaptation else {"edition": edition}
+        for edition, adaptation in (variants(home.directory) if home else ())
+    ]
     return found
 
 
-def template_names(home: Home | None) -> list[str]:
+def _template_names(home: Home | None) -> list[str]:
     """The names that a command's default template asks for."""
     try:
-        template = choose(home, "", "", strict=False) if home else None
-        if template is None:
-            return []
-        _, body, _ = frontmatter.split(paths.read_text(template.path))
+        template = home.template() if home else None
+        return names_in(frontmatter.split(read_text(template.path))[1]) if template else []
     except ClewError:
         return []
-    return names_in(body)
 
 
-def _variants(home: Home | None) -> list[dict[str, str]]:
-    found = []
-    for edition, adaptation in variants(home.directory) if home else ():
-        found.append(
-            {"edition": edition, "adaptation": adaptation} if adaptation else {"edition": edition}
-        )
-    return found
+def explain_miss(
+    agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None
+) -> CommandFailure:
+    """The failure for an address that has no template anywhere."""
+    labels: list[str] = []
+    for owner, same in readings(agent, address):
+        try:
+            commands = load_commands(owner, settings)
+        except CommandFailure as failure:
+            if owner == agent:
+                return failure
+            continue
+        listed = next((command for command in commands if command.address == same), None)
+        if listed is not None:
+            return _without_template(listed)
+        labels += [_label(command, agent) for command in commands]
+    near = nearest(" ".join(address), labels)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "See: clew command list"
+    return CommandNotFound(address, hint, near)
+
+
+def _without_template(command: Command) -> ExecutionFailure:
+    label = configured_label(command.agent, command.address)
+    return ExecutionFailure(
+        label,
+        f"Template not found: {'/'.join(command.address)}/{file_name('default')}",
+        f"It is listed in {command.source}. Write the template: clew command new {label}",
+    )
+
+
+def _label(command: Command, agent: str) -> str:
+    """How a caller who named this agent writes the command's address."""
+    own = command.agent == agent
+    return command.label if own else configured_label(command.agent, command.address)

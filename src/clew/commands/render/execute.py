@@ -6,12 +6,20 @@ when it fails.
 
 from __future__ import annotations
 
-from clew.commands.files import frontmatter, paths
+from os.path import abspath, basename, dirname, isfile, join, lexists
+
+from clew.commands.files import frontmatter
+from clew.commands.files.declarations import (
+    check_name,
+    declared_variables,
+    is_name,
+    is_true,
+    is_variable_name,
+)
+from clew.commands.files.disk import is_inside, read_text
 from clew.commands.files.errors import CommandNotFound, ExecutionFailure
 from clew.commands.files.layers import DEFAULT_AGENT, configured_label
-from clew.commands.files.names import check_name, is_name, is_variable_name
-from clew.commands.files.templates import DEFAULT, choose, file_name, find_home, variants
-from clew.commands.files.variables import declared_variables, is_true
+from clew.commands.files.templates import DEFAULT, file_name, find_home, variants
 from clew.commands.render.render import (
     DESTINATION,
     FILE,
@@ -22,15 +30,15 @@ from clew.commands.render.render import (
     render_compatibly,
 )
 from clew.commands.render.render import render as render_text
-from clew.commands.render.stdin import LARGEST_INPUT
+from clew.commands.render.streams import LARGEST_INPUT
 from clew.kit.errors import ClewError, Invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from clew.commands.files.declarations import Variable
     from clew.commands.files.templates import Home, Template
-    from clew.commands.files.variables import Variable
     from clew.kit.jsontext import JsonObject
 
 LARGEST_VALUE = 1 << 16
@@ -115,7 +123,7 @@ def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rend
 def _execute(request: Request, settings: Mapping[str, str] | None) -> Rendered:
     home = _home(request, settings)
     template = _template(request, home)
-    text = paths.read_text(template.path)
+    text = read_text(template.path)
     meta, body, trouble = frontmatter.split(text)
     result = Rendered(request.label, home, template)
     result.asked = names_in(body)
@@ -142,19 +150,19 @@ def _home(request: Request, settings: Mapping[str, str] | None) -> Home:
     home = find_home(request.agent, request.address, settings)
     if home is not None:
         return home
-    from clew.commands.render.suggestions import explain_miss
+    from clew.commands.render.describe import explain_miss
 
-    raise explain_miss(request, settings)
+    raise explain_miss(request.agent, request.address, settings)
 
 
 def _template(request: Request, home: Home) -> Template:
     strict = request.strict or request.compatible
-    found = choose(home, request.edition, request.adaptation, strict=strict)
+    found = home.template(request.edition, request.adaptation, strict=strict)
     if found is not None:
         return found
     edition = request.edition or DEFAULT
     wanted = [file_name(edition, request.adaptation), file_name(edition)]
-    tried = [paths.join(home.directory, name) for name in dict.fromkeys(wanted)]
+    tried = [join(home.directory, name) for name in dict.fromkeys(wanted)]
     message = f"Template not found: {tried[0]}"
     if len(tried) > 1:
         message += f"\nAttempted paths: {', '.join(tried)}"
@@ -168,8 +176,8 @@ def _shown_variants(home: Home) -> str:
 
 def _note_fallback(request: Request, result: Rendered) -> None:
     if result.template.tried:
-        wanted = paths.base_name(result.template.tried[0])
-        used = paths.base_name(result.template.path)
+        wanted = basename(result.template.tried[0])
+        used = basename(result.template.path)
         there = _shown_variants(result.home)
         result.problems.append(f"{wanted} does not exist, so {used} was used. There are: {there}.")
 
@@ -178,8 +186,8 @@ def _values(request: Request, result: Rendered, meta: dict[str, object]) -> dict
     values = {name: _fixed(result, name) for name in _ALWAYS_THERE}
     values.update(_variables(request, result, declared_variables(meta)))
     if request.file:
-        values[FILE] = paths.absolute(paths.join(request.base, request.file))
-        if not paths.exists(values[FILE]):
+        values[FILE] = abspath(join(request.base, request.file))
+        if not lexists(values[FILE]):
             result.problems.append(f"No such file: {values[FILE]}")
     destination = _destination(request, result.home)
     if destination:
@@ -194,17 +202,17 @@ def _fixed(result: Rendered, name: str) -> str:
     profile, directory = result.home.profile, result.home.directory
     if name == "base_prompt_dir":
         return directory
-    c3, c2 = paths.base_name(directory), paths.base_name(paths.parent(directory))
-    known = paths.join(profile.working, profile.schemas, c2, c3, "base.schema.md")
-    return known if paths.is_file(known) else f"{profile.schemas}/{c2}/{c3}/f_{c3}.json"
+    c3, c2 = basename(directory), basename(dirname(directory))
+    known = join(profile.working, profile.schemas, c2, c3, "base.schema.md")
+    return known if isfile(known) else f"{profile.schemas}/{c2}/{c3}/f_{c3}.json"
 
 
 def _destination(request: Request, home: Home) -> str:
     prefix, value = home.profile.destination_prefix, request.destination
     if request.compatible:
         glued = prefix + value
-        return paths.absolute(paths.join(home.profile.working, glued)) if glued else ""
-    return paths.absolute(paths.join(request.base, prefix, value)) if value else ""
+        return abspath(join(home.profile.working, glued)) if glued else ""
+    return abspath(join(request.base, prefix, value)) if value else ""
 
 
 def _variables(
@@ -259,12 +267,12 @@ def _input(request: Request, result: Rendered, meta: dict[str, object]) -> str:
 
 def _inlined(request: Request) -> str:
     """The file's text, for a template that asks for input and not for a path."""
-    place = paths.absolute(paths.join(request.base, request.file))
-    if request.base and not paths.is_inside(request.base, place):
+    place = abspath(join(request.base, request.file))
+    if request.base and not is_inside(request.base, place):
         raise Invalid(
             f"{request.file} is outside of the project", "Pass its text as `stdin` instead."
         )
-    return paths.read_text(place, LARGEST_INPUT)
+    return read_text(place, LARGEST_INPUT)
 
 
 def accepts_input(meta: Mapping[str, object]) -> bool:

@@ -12,7 +12,7 @@ from clew.commands.files.layers import DEFAULT_AGENT
 from clew.commands.files.templates import find_home
 from clew.commands.render.arguments import read_words, request_from_words
 from clew.commands.render.execute import execute
-from clew.commands.render.stdin import read_standard_input, waiting_bytes
+from clew.commands.render.streams import read_standard_input, waiting_bytes
 from clew.kit.errors import ClewError
 
 _SLOW_OPTIONS = ("output", "project")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clew.commands.files.declarations import is_name, nearest
 from clew.commands.files.layers import DEFAULT_AGENT
-from clew.commands.files.names import is_name, nearest
 from clew.commands.registry.registry import known_agents, shelf
 from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT, CommandIndex
 from clew.kit.errors import Invalid

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import unified_diff
+from os.path import isfile, join
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import paths
-from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers, registries
-from clew.commands.registry import scan as live
+from clew.commands.files.disk import entries, read_text
+from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers
+from clew.commands.registry.scan import find_folders
 from clew.commands.render.arguments import request_from_arguments
 from clew.commands.render.execute import execute
 from clew.kit import jsontext
@@ -40,15 +41,13 @@ def check_examples(
     update: bool = False,
 ) -> list[Checked]:
     """Render every example again; without examples, every template once."""
-    layers = find_layers(settings)
-    listed, _ = registries(layers)
     found: list[Checked] = []
     taken: set[tuple[str, str, str]] = set()
-    for layer in layers:
+    for layer in find_layers(settings):
         if layer.origin == PACKAGED:
             continue
-        for folder in live.find_folders(layer, agent, listed):
-            if folder.address[: len(within)] == within and folder.address not in taken:
+        for folder in find_folders(layer, agent, within):
+            if folder.address not in taken:
                 taken.add(folder.address)
                 found += _check_folder(folder, agent, settings, update=update)
     return found
@@ -58,9 +57,10 @@ def _check_folder(
     folder: Folder, agent: str, settings: Mapping[str, str] | None, *, update: bool
 ) -> Iterator[Checked]:
     label = " ".join(folder.address)
-    names = [n[2:-5] for n in paths.entries(folder.directory) if _is_example(n)]
+    files = entries(folder.directory)
+    names = [n[2:-5] for n in files if n.startswith("t_") and n.endswith(".json")]
     for name in names:
-        base = paths.join(folder.directory, f"t_{name}")
+        base = join(folder.directory, f"t_{name}")
         try:
             prompt = _rendered(folder, agent, settings, _options(f"{base}.json"))
             yield _compared(label, name, f"{base}.md", prompt, update=update)
@@ -70,13 +70,9 @@ def _check_folder(
         yield _smoke(label, folder)
 
 
-def _is_example(name: str) -> bool:
-    return name.startswith("t_") and name.endswith(".json")
-
-
 def _options(path: str) -> dict[str, Any]:
     try:
-        options = jsontext.loads(paths.read_text(path))
+        options = jsontext.loads(read_text(path))
     except jsontext.JsonError as error:
         raise Invalid(f"Not JSON: {error} ({path})") from None
     if not isinstance(options, dict):
@@ -93,7 +89,7 @@ def _rendered(
 
 
 def _compared(label: str, name: str, path: str, prompt: str, *, update: bool) -> Checked:
-    expected = paths.read_text(path) if paths.is_file(path) else None
+    expected = read_text(path) if isfile(path) else None
     if expected == prompt:
         return Checked(label, name)
     if update:
@@ -110,7 +106,7 @@ def _compared(label: str, name: str, path: str, prompt: str, *, update: bool) ->
 def _smoke(label: str, folder: Folder) -> Checked:
     """Without an example, a template must at least be readable and say something."""
     try:
-        text = live.read_variant(folder, folder.main_file)
+        text = folder.read(folder.main_file)
     except ClewError as error:
         return Checked(label, "-", error.full_text())
     return Checked(label, "-", "" if text.strip() else "The template is empty")

@@ -1,17 +1,55 @@
-"""What a template's frontmatter declares: its words, its options, the variables it takes.
+"""What a template declares: names that become parts of paths, words, options and variables.
 
-Only strings come in, as `frontmatter.py` reads them. Nothing here may import what a cold start
-cannot afford.
+All scalars are text, as frontmatter is read. Nothing here may import what a cold start cannot
+afford.
 """
 
 from __future__ import annotations
 
+from clew.kit.errors import Invalid
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+LONGEST_NAME = 64
+_ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_RULE = "Names have letters, digits, `-` and `_`, begin with a letter or digit, and are short."
 _NOTHING = ("", "~", "null")
 _SECRET_WORDS = ("token", "secret", "password", "passwd", "apikey", "api-key", "api_key")
+
+
+def is_name(value: object) -> bool:
+    """Whether a value can be an agent, a domain, an action, a target or a variant."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= LONGEST_NAME
+        and value[0] not in "-_"
+        and _ALPHABET.issuperset(value)
+    )
+
+
+def check_name(kind: str, value: object) -> str:
+    """The name, or a refusal that says what a name looks like."""
+    if not is_name(value):
+        from clew.kit.text.display import clipped, shown_text
+
+        raise Invalid(f"Not a usable {kind}: {clipped(shown_text(repr(value)), 80)}", _RULE)
+    assert isinstance(value, str)
+    return value
+
+
+def is_variable_name(value: str) -> bool:
+    """Whether a value can follow `uv-`."""
+    return is_name(value) and value[0].isalpha()
+
+
+def nearest(wanted: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """The known names most like the wanted one."""
+    from difflib import get_close_matches
+
+    return get_close_matches(wanted, list(dict.fromkeys(known)), n=count, cutoff=0.5)
 
 
 class Variable:
@@ -74,7 +112,7 @@ def names_of(value: Any) -> tuple[str, ...]:
     return tuple(text for text in map(text_of, value) if text)
 
 
-def declared_variables(meta: dict[str, Any]) -> tuple[Variable, ...]:
+def declared_variables(meta: Mapping[str, Any]) -> tuple[Variable, ...]:
     """The variables that `uv` declares, in any of the forms in which people write it."""
     options = meta.get("options")
     listed = meta.get("uv") or (options.get("uv") if isinstance(options, dict) else None)

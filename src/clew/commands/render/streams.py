@@ -1,11 +1,17 @@
-"""What is piped in: standard input, read once, with an end to the waiting."""
+"""Standard input, read once and with a time limit; and the file that `-o` names."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from clew.kit.errors import Invalid, Unavailable
+from clew.commands.files.disk import is_inside
+from clew.commands.files.layers import project_root
+from clew.kit.errors import Conflict, Invalid, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 WAIT_SECONDS = 30.0
 LARGEST_INPUT = 8 << 20
@@ -62,3 +68,28 @@ def _piped(wait: float) -> str:
         if size > LARGEST_INPUT:
             raise Invalid(f"More than {LARGEST_INPUT} bytes of input", "Name a file with -f.")
         parts.append(chunk)
+
+
+def write_guarded(
+    output: str, text: str, settings: Mapping[str, str] | None = None, *, force: bool = False
+) -> str:
+    """Write the text and return the path; outside the project, or over a file, only by force."""
+    from pathlib import Path
+
+    from clew.kit.files import write_atomic
+    from clew.kit.text.display import shown_path
+
+    if "\0" in output:
+        raise Invalid("A path cannot contain a NUL character", "Name another file.")
+    place = os.path.abspath(output)
+    shown = shown_path(place)
+    if os.path.isdir(place):
+        raise Invalid(f"{shown} is a directory", "Name a file in it.")
+    if not force and os.path.lexists(place):
+        raise Conflict(f"{shown} exists already", "Name another file, or add --force.")
+    root = project_root(settings)
+    inside = any(is_inside(base, place) for base in (root, "."))
+    if not force and (not inside or ".git" in Path(os.path.realpath(place)).parts):
+        raise Invalid(f"{shown} is outside of the project", "Write inside it, or add --force.")
+    write_atomic(Path(place), text)
+    return shown
