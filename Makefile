@@ -1,7 +1,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.installed
 STAMP := $(VENV)/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-options --no-annotate --no-header
 
 .PHONY: setup try test check format bench chaos fuzz load audit conformance docs lock build clean
 
@@ -10,14 +14,19 @@ COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
 
 setup: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+# What Clew needs to run; the developers' packages come on top of it.
+$(RUNTIME): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Clew needs Python 3.11 or newer: make setup PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(INSTALL) --requirement requirements.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME) requirements-dev.lock
+	$(INSTALL) --requirement requirements-dev.lock
 	@touch $(STAMP)
 
-try: setup
+try: $(RUNTIME)
 	$(BIN)/python scripts/try_it.py
 
 # Compiled first: thousands of processes start, in some environments without keeping bytecode.
@@ -63,15 +72,16 @@ load: setup
 audit: setup
 	$(PYTHON) -m venv $(VENV)/audit
 	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock $(AUDIT)
+	$(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock \
+		--requirement requirements-dev.lock $(AUDIT)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
 
 lock: setup
-	$(BIN)/pip-compile --quiet --upgrade --extra web --extra semantic --extra models --extra dev --generate-hashes --allow-unsafe \
-		--strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-options \
-		--no-annotate --no-header --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra web --build-deps-for editable --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra web --extra semantic --extra models --extra dev \
+		--constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 conformance: setup
 	$(BIN)/python -m tests.conformance.run
