@@ -1,13 +1,15 @@
 """Every command of every face: its name, where it lives, the line that help shows.
 
 Commands are loaded by name here and nowhere else, so that neither running one command nor listing
-all of them imports the others.
+all of them imports the others. `climpt` reads this table before it renders a prompt, so nothing
+here may import what a cold start cannot afford.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HISTORY_COMMANDS = {
     "init": ("clew.cli.history.sync:init", "Create the index."),
@@ -174,5 +176,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 
 def load(target: str) -> Any:
     """The object that a table names as `module:name`, imported now."""
+    from importlib import import_module
+
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
