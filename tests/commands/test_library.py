@@ -7,12 +7,11 @@ import pytest
 
 import clew.commands
 from clew.commands.authoring.lint import lint
-from clew.commands.files import frontmatter
 from clew.commands.registry.registry import shelf
 from clew.commands.render.execute import Request, execute
 from clew.commands.render.render import names_in
 from clew.commands.search.ranking import CommandIndex
-from clew.kit.text.frontmatter import split_document
+from clew.kit.text.frontmatter import read_leniently, split_document
 from clew.kit.text.yaml_text import read_quick
 
 LIBRARY = Path(clew.commands.__file__).parent / "library" / "prompts"
@@ -68,7 +67,7 @@ def test_a_prompt_is_filled_in_completely(path, outside):
     c1, c2, c3, file = path.relative_to(LIBRARY).parts
     request = Request(c1, c2, c3)
     request.adaptation = "detailed" if "detailed" in file else ""
-    meta, body, trouble = frontmatter.split(path.read_text(encoding="utf-8"))
+    meta, body, trouble = read_leniently(path.read_text(encoding="utf-8"))
     if "input_text" in names_in(body):
         request.text = "A task\n\n---\n\nwith {uv-main} in it"
     rendered = execute(request, {})

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from clew.catalog.faces import FACES
-from clew.commands.files import frontmatter as command_frontmatter
 from clew.commands.render.render import fill, render, render_compatibly
 from clew.history.search.dates import moment
 from clew.history.search.query import parse_query as parse_history_query
@@ -17,7 +16,7 @@ from clew.history.store.lookup import get_patch
 from clew.history.store.store import HistoryStore
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
-from clew.kit.text.frontmatter import FrontmatterError
+from clew.kit.text.frontmatter import FrontmatterError, read_leniently
 from clew.kit.text.frontmatter_edit import edit_document
 from clew.protocol.kernel.connection import Connection
 from clew.serving import build_kernel
@@ -132,7 +131,7 @@ def render_template(data):
     assert render(text, values).endswith("\n")
     assert render_compatibly(text, {"uv-name": "x"}).endswith("\n")
     assert fill(fill(text, {}), {}) == fill(fill(fill(text, {}), {}), {}) or "\\" in text
-    _, body, problem = command_frontmatter.split(text)
+    _, body, problem = read_leniently(text)
     assert problem or text.endswith(body)
 
 

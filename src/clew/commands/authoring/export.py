@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.commands.authoring.templates import frontmatter_text
-from clew.commands.files import frontmatter
 from clew.commands.files.disk import read_text
 from clew.commands.files.templates import default_template
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, fill, names_in
 from clew.kit.errors import Conflict
 from clew.kit.files import write_atomic
 from clew.kit.text.display import shown_path
+from clew.kit.text.frontmatter import read_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ def export_files(
         if template is None:
             skipped.append(f"{command.label} has no template")
             continue
-        body = frontmatter.split(read_text(template.path))[1].lstrip()
+        body = read_leniently(read_text(template.path))[1].lstrip()
         name, text = _FORMS[kind](command, body)
         files.append(Exported(join(target, name), text))
     return files, skipped

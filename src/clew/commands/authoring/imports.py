@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from clew.commands.authoring.export import CLAUDE, CURSOR, FABRIC, REGISTRY, SKILL
 from clew.commands.authoring.templates import command_text, new_template
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import LONGEST_NAME, Variable, text_of
 from clew.commands.files.disk import confined, read_text
 from clew.commands.model import Command, Options
@@ -18,6 +17,7 @@ from clew.commands.registry.registry_file import read_registry
 from clew.commands.registry.scan import first_line
 from clew.commands.render.render import INPUT, VARIABLE, names_in, placeholders
 from clew.kit.errors import ClewError, NotFound, UsageError
+from clew.kit.text.frontmatter import read_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,7 +94,7 @@ def _files(source: str, kind: str) -> Iterator[tuple[tuple[str, ...], str]]:
 def _incoming(
     kind: str, name: tuple[str, ...], path: str, text: str, domain: str | None
 ) -> Incoming:
-    meta, body, _ = frontmatter.split(text)
+    meta, body, _ = read_leniently(text)
     found = meta or {}
     title = text_of(found.get("name")) or name[-1]
     notes = []

@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from os.path import join
 from typing import TYPE_CHECKING
 
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import declared_variables, nearest, text_of
 from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers, profile_name
 from clew.commands.files.templates import variants
@@ -17,6 +16,7 @@ from clew.commands.registry.registry_file import read_options
 from clew.commands.registry.scan import find_folders
 from clew.commands.render.render import DESTINATION, FILE, FIXED_NAMES, INPUT, VARIABLE, names_in
 from clew.kit.errors import ClewError
+from clew.kit.text.frontmatter import read_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,7 +80,7 @@ def _folder_findings(folder: Folder) -> Iterator[Finding]:
         except ClewError as error:
             yield Finding("unreadable", "error", path, error.message, error.hint or "")
             continue
-        meta, body, problem = frontmatter.split(text)
+        meta, body, problem = read_leniently(text)
         if problem:
             yield Finding("frontmatter-broken", "error", path, problem, "Repair the YAML.")
         file = _File(folder, path, meta or {}, names_in(body), body)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from os.path import join
 
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import text_of
 from clew.commands.files.disk import read_text, relative_in
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Invalid, NotFound
+from clew.kit.text.yaml_text import YamlError, read_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,11 +191,14 @@ def configured_label(agent: str, address: tuple[str, str, str]) -> str:
 
 def _settings(path: str) -> dict[str, Any] | None:
     try:
-        return frontmatter.read_mapping(read_text(path, _LARGEST_CONFIG)) or {}
+        return read_fields(read_text(path, _LARGEST_CONFIG).replace("\r\n", "\n"))
     except NotFound:
         return None
+    except YamlError as error:
+        text = f"Not readable YAML: {error.cause} ({path})"
     except Invalid as error:
-        raise Invalid(f"{error.message} ({path})", "Repair the file, or take it away.") from None
+        text = f"{error.message} ({path})"
+    raise Invalid(text, "Repair or remove the file.")
 
 
 def _member(settings: Any, *keys: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from os.path import join
 from typing import TYPE_CHECKING
 
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import is_name
 from clew.commands.files.disk import confined, directories, entries, read_text
 from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Profile
@@ -15,6 +14,7 @@ from clew.commands.files.templates import file_name, variants_of
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import declared_command
 from clew.kit.errors import ClewError
+from clew.kit.text.frontmatter import read_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +134,7 @@ def read_folder(folder: Folder, agent: str) -> Declared:
         text = folder.read(folder.main_file)
     except ClewError as error:
         return Declared(bare, error.message, has_frontmatter=False)
-    meta, body, problem = frontmatter.split(text)
+    meta, body, problem = read_leniently(text)
     found = meta or {}
     command = declared_command(bare, found)
     there = variants_of(name for name, _, _ in folder.stamps)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import nearest
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
@@ -14,6 +13,7 @@ from clew.commands.registry.registry import load_commands
 from clew.commands.registry.registry_file import record_of
 from clew.commands.render.render import names_in
 from clew.kit.errors import ClewError
+from clew.kit.text.frontmatter import read_leniently
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ def _template_names(home: Home | None) -> list[str]:
     """The names that a command's default template asks for."""
     try:
         template = home.template() if home else None
-        return names_in(frontmatter.split(read_text(template.path))[1]) if template else []
+        return names_in(read_leniently(read_text(template.path))[1]) if template else []
     except ClewError:
         return []
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from os.path import abspath, basename, dirname, isfile, join, lexists
 
-from clew.commands.files import frontmatter
 from clew.commands.files.declarations import (
     check_name,
     declared_variables,
@@ -32,6 +31,7 @@ from clew.commands.render.render import (
 from clew.commands.render.render import render as render_text
 from clew.commands.render.streams import LARGEST_INPUT
 from clew.kit.errors import ClewError, Invalid
+from clew.kit.text.frontmatter import read_leniently
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _execute(request: Request, settings: Mapping[str, str] | None) -> Rendered:
     home = _home(request, settings)
     template = _template(request, home)
     text = read_text(template.path)
-    meta, body, trouble = frontmatter.split(text)
+    meta, body, trouble = read_leniently(text)
     result = Rendered(request.label, home, template)
     result.asked = names_in(body)
     if trouble:
@@ -309,5 +309,5 @@ def _inlines(request: Request, result: Rendered) -> bool:
 
 def preview(text: str) -> str:
     """A template without values: what a reader sees before anything is filled in."""
-    _, body, _ = frontmatter.split(text)
+    _, body, _ = read_leniently(text)
     return fill(body.lstrip(), {})

@@ -6,7 +6,7 @@ value stay as they are. A backslash before a placeholder keeps it as text.
 
 from __future__ import annotations
 
-from clew.commands.files import frontmatter
+from clew.kit.text.frontmatter import read_leniently
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def fill(body: str, values: Mapping[str, str]) -> str:
 
 def render(text: str, values: Mapping[str, str]) -> str:
     """A template as the prompt it becomes."""
-    _, body, _ = frontmatter.split(text)
+    _, body, _ = read_leniently(text)
     return _ended(fill(body.lstrip(), values))
 
 
