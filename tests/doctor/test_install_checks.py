@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.doctor import install
+from clew.doctor import machine
 from clew.doctor.model import Subject
 
 SCRIPTS = sysconfig.get_path("scripts")
@@ -16,20 +16,20 @@ SCRIPTS = sysconfig.get_path("scripts")
 def test_this_installation_first_on_path_is_good(monkeypatch):
     monkeypatch.setenv("PATH", SCRIPTS)
 
-    assert install.commands(Subject()).status == "ok"
+    assert machine.commands(Subject()).status == "ok"
 
 
 def test_links_to_this_installation_are_good(tmp_path, monkeypatch):
-    for name in install.FACES:
+    for name in machine.FACES:
         (tmp_path / name).symlink_to(Path(SCRIPTS, name))
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    assert install.commands(Subject()).status == "ok"
+    assert machine.commands(Subject()).status == "ok"
 
 
 def test_commands_not_on_path_are_a_warning(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    check = install.commands(Subject())
+    check = machine.commands(Subject())
 
     assert check.status == "warn"
     assert "clew, chant, commitmux, climpt, clariad not on PATH" in check.summary
@@ -39,32 +39,32 @@ def test_commands_not_on_path_are_a_warning(tmp_path, monkeypatch):
 def test_another_program_of_the_same_name_is_named(program, monkeypatch):
     folder = program("chant", "echo I am another chant")
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{SCRIPTS}")
-    check = install.commands(Subject())
+    check = machine.commands(Subject())
 
     assert check.status == "warn"
     assert f"another program comes first: chant is {folder / 'chant'}" in check.summary
     monkeypatch.setenv("PATH", f"{SCRIPTS}{os.pathsep}{folder}")
-    assert install.commands(Subject()).status == "ok"
+    assert machine.commands(Subject()).status == "ok"
 
 
 def test_a_run_from_source_is_a_warning(tmp_path, monkeypatch):
-    monkeypatch.setattr(install.sysconfig, "get_path", lambda *_: str(tmp_path))
+    monkeypatch.setattr(machine.sysconfig, "get_path", lambda *_: str(tmp_path))
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "clew")])
 
-    assert "not installed" in install.commands(Subject()).summary
+    assert "not installed" in machine.commands(Subject()).summary
 
 
 def test_an_installed_extra_is_told(monkeypatch):
-    monkeypatch.setattr(install, "EXTRAS", {"tests": ("the tests", ("pytest",))})
-    [check] = install.extras(Subject())
+    monkeypatch.setattr(machine, "EXTRAS", {"tests": ("the tests", ("pytest",))})
+    [check] = machine.extras(Subject())
 
     assert (check.name, check.summary) == ("extra tests", "Installed, for the tests")
 
 
 @pytest.mark.parametrize("modules", [("no_such_module",), ("pytest", "no_such_module")])
 def test_a_missing_extra_is_no_fault(modules, monkeypatch):
-    monkeypatch.setattr(install, "EXTRAS", {"more": ("more things", modules)})
-    [check] = install.extras(Subject())
+    monkeypatch.setattr(machine, "EXTRAS", {"more": ("more things", modules)})
+    [check] = machine.extras(Subject())
 
     assert (check.status, check.fix) == ("ok", None)
     assert "Not installed" in check.summary

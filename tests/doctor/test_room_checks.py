@@ -1,7 +1,7 @@
 """What the rooms keep: specs, their configuration, the history index."""
 
 from clew.doctor.model import Subject
-from clew.doctor.rooms import history, specs
+from clew.doctor.project import history, specs
 from clew.history.store.store import HistoryStore
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register

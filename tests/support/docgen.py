@@ -298,10 +298,9 @@ def topic_table() -> str:
 def check_table() -> str:
     """What the doctor looks at."""
     rows = []
-    for path in CHECKS:
-        module, _, name = path.partition(":")
-        text = inspect.getdoc(getattr(import_module(module), name)) or ""
-        rows.append((_code(name), text.split("\n", 1)[0]))
+    for function in CHECKS:
+        text = inspect.getdoc(function) or ""
+        rows.append((_code(function.__name__), text.split("\n", 1)[0]))
     return table(("Check", "What it looks at"), rows)
 
 

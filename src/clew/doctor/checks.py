@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from clew.doctor import home, hosts, machine, project
 from clew.doctor.model import Check, Subject, shell_path
 from clew.kit.errors import ClewError
 from clew.kit.text.display import os_reason, shown_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+CheckFunction = Callable[[Subject], Check | list[Check]]
 
-# Each names a function that takes the Subject and returns a Check or a list of them.
-CHECKS: tuple[str, ...] = (
-    "clew.doctor.machine:python",
-    "clew.doctor.machine:git",
-    "clew.doctor.machine:identity",
-    "clew.doctor.machine:sqlite",
-    "clew.doctor.install:commands",
-    "clew.doctor.install:extras",
-    "clew.doctor.home:home",
-    "clew.doctor.home:secrets",
-    "clew.doctor.project:project",
-    "clew.doctor.rooms:specs",
-    "clew.doctor.rooms:history",
-    "clew.doctor.hosts:hosts",
+CHECKS: tuple[CheckFunction, ...] = (
+    machine.python,
+    machine.git,
+    machine.identity,
+    machine.sqlite,
+    machine.commands,
+    machine.extras,
+    home.home,
+    home.secrets,
+    project.project,
+    project.specs,
+    project.history,
+    hosts.hosts,
 )
 
 
-def run_checks(subject: Subject, paths: tuple[str, ...] = CHECKS) -> list[Check]:
+def run_checks(subject: Subject, functions: tuple[CheckFunction, ...] = CHECKS) -> list[Check]:
     """Every check's result; a check that breaks becomes a failure of its own."""
-    return [check for path in paths for check in _run(path, subject)]
+    return [check for function in functions for check in _run(function, subject)]
 
 
 def run_repairs(checks: list[Check], subject: Subject) -> list[str]:
@@ -42,7 +40,7 @@ def run_repairs(checks: list[Check], subject: Subject) -> list[str]:
     for check in checks:
         if check.repair:
             try:
-                done.append(str(_load(check.repair)(subject)))
+                done.append(check.repair(subject))
             except (OSError, ClewError) as error:
                 reason = os_reason(error) if isinstance(error, OSError) else error.message
                 done.append(f"Not repaired: {check.name}: {reason}")
@@ -54,16 +52,15 @@ def healthy(checks: list[Check]) -> bool:
     return all(check.status != "fail" for check in checks)
 
 
-def _run(path: str, subject: Subject) -> list[Check]:
+def _run(function: CheckFunction, subject: Subject) -> list[Check]:
     try:
-        found = _load(path)(subject)
+        found = function(subject)
     except Exception as error:  # noqa: BLE001 - one broken check must not hide the others
-        found = _broken(path, error)
+        found = _broken(function.__name__, error)
     return list(map(_sayable, found if isinstance(found, list) else [found]))
 
 
-def _broken(path: str, error: Exception) -> Check:
-    name = path.rpartition(":")[2]
+def _broken(name: str, error: Exception) -> Check:
     if isinstance(error, ClewError):
         return Check(name, "fail", f"Not checked: {error.message}", detail=error.hint or "")
     if isinstance(error, OSError):
@@ -86,9 +83,3 @@ def _sayable(check: Check) -> Check:
         detail=shown_text(check.detail),
         fix=shown_text(check.fix) if check.fix else check.fix,
     )
-
-
-def _load(path: str) -> Callable[[Subject], Any]:
-    module, _, attribute = path.partition(":")
-    loaded: Callable[[Subject], Any] = getattr(import_module(module), attribute)
-    return loaded

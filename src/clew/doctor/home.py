@@ -45,7 +45,7 @@ def _state(place: Path) -> Check:
         return Check("home", "fail", f"{shown} belongs to another user", fix=fix)
     if not is_writable(place):
         fix = f"chmod 700 {shell_path(place)}"
-        return Check("home", "fail", f"{shown} is not writable", fix=fix, repair=_CLOSE)
+        return Check("home", "fail", f"{shown} is not writable", fix=fix, repair=close_home)
     return _permissions(place, shown, stat.S_IMODE(state.st_mode))
 
 
@@ -60,7 +60,7 @@ def secrets(_subject: Subject) -> Check:
         "fail",
         f"Other users may read {names}",
         fix="chmod 600 " + " ".join(shell_path(path) for path in open_files),
-        repair="clew.doctor.home:close_secrets",
+        repair=close_secrets,
     )
 
 
@@ -83,13 +83,10 @@ def close_secrets(_subject: Subject) -> str:
     return f"Closed {', '.join(show_path(path) for path in paths)} (mode 0600)"
 
 
-_CLOSE = "clew.doctor.home:close_home"
-
-
 def _missing_home(place: Path, shown: str) -> Check:
     nearest = next(parent for parent in place.absolute().parents if parent.exists())
     if nearest.is_dir() and is_writable(nearest):
-        return Check("home", "ok", f"{shown} is made when first needed", repair=_CLOSE)
+        return Check("home", "ok", f"{shown} is made when first needed", repair=close_home)
     summary = f"{shown} cannot be made: {show_path(nearest)} is not a writable directory"
     return Check("home", "fail", summary, fix=_OWN_PLACE)
 
@@ -101,7 +98,7 @@ def _permissions(place: Path, shown: str, mode: int) -> Check:
             "warn",
             f"{shown} is open to other users (mode {mode:04o})",
             fix=f"chmod 700 {shell_path(place)}",
-            repair=_CLOSE,
+            repair=close_home,
         )
     return Check("home", "ok", f"{shown}, for you alone (mode {mode:04o})")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.catalog.faces import FACES
-from clew.doctor.install import is_this_installation
+from clew.doctor.machine import is_this_installation
 from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.files.formats import ConfigText

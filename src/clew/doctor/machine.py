@@ -1,16 +1,20 @@
-"""Checks of what Clew stands on: Python, git, SQLite."""
+"""Checks of this machine: Python, git, SQLite, and Clew's own installation."""
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sqlite3
 import sys
+import sysconfig
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
+from clew.catalog.faces import FACES
 from clew.doctor.home import is_writable
-from clew.doctor.model import Check, Subject
+from clew.doctor.model import Check, Subject, shell_path, show_path
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.git import git_version, run_git
 from clew.kit.project import clew_home, find_project
@@ -29,6 +33,8 @@ SQLITE_EXTRAS = {
         "CREATE VIRTUAL TABLE lean USING fts5(text, content='', contentless_delete=1)"
     ),
 }
+# An optional part: what it is for, and the modules that must be there.
+EXTRAS = {"web": ("clew serve --http", ("starlette", "uvicorn"))}
 _NEWER_PYTHON = "uv python install 3.13"
 
 
@@ -97,6 +103,37 @@ def sqlite(_subject: Subject) -> Check:
     return Check(
         "sqlite", "ok", f"{summary} with {features}", detail=f"Optional: {', '.join(extras)}"
     )
+
+
+def commands(_subject: Subject) -> Check:
+    """Whether every face's command is found on PATH and is this installation's."""
+    folder = _scripts_folder()
+    if folder is None:
+        summary = "Clew runs from its source; its commands are not installed"
+        return Check("commands", "warn", summary, fix=f"{_python()} -m pip install clew")
+    missing, strangers = [], []
+    for name in FACES:
+        first = shutil.which(name)
+        if first is None:
+            missing.append(name)
+        elif not is_this_installation(Path(first)):
+            strangers.append(f"{name} is {show_path(Path(first))}")
+    if not missing and not strangers:
+        return Check("commands", "ok", f"{', '.join(FACES)} in {show_path(folder)}")
+    problems = [f"{', '.join(missing)} not on PATH"] if missing else []
+    problems += [f"another program comes first: {', '.join(strangers)}"] if strangers else []
+    return Check(
+        "commands",
+        "warn",
+        "; ".join(problems),
+        detail=f"This installation's commands are in {show_path(folder)}.",
+        fix=f'export PATH={shell_path(folder)}:"$PATH"',
+    )
+
+
+def extras(_subject: Subject) -> list[Check]:
+    """Which optional parts are installed; none is a fault when missing."""
+    return [_extra(name, purpose, modules) for name, (purpose, modules) in EXTRAS.items()]
 
 
 def _works(script: str) -> bool:
@@ -171,3 +208,34 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _yes(answer: object) -> str:
     return "yes" if answer else "no"
+
+
+def _extra(name: str, purpose: str, modules: tuple[str, ...]) -> Check:
+    missing = [module for module in modules if find_spec(module) is None]
+    if not missing:
+        return Check(f"extra {name}", "ok", f"Installed, for {purpose}")
+    command = f"{_python()} -m pip install 'clew[{name}]'"
+    summary = f"Not installed; only {purpose} needs it"
+    return Check(f"extra {name}", "ok", summary, detail=f"To add it: {command}")
+
+
+def _scripts_folder() -> Path | None:
+    folders = [sysconfig.get_path("scripts")]
+    if os.name == "posix":
+        folders.append(sysconfig.get_path("scripts", "posix_user"))
+    folders.append(str(Path(sys.argv[0]).absolute().parent))
+    for folder in map(Path, folders):
+        if all((folder / name).is_file() for name in FACES):
+            return folder
+    return None
+
+
+def is_this_installation(program: Path) -> bool:
+    """Whether a program is one of this installation's commands, directly or through a link."""
+    folder = _scripts_folder()
+    ours = [] if folder is None else [(folder / name).resolve() for name in FACES]
+    return program.resolve() in ours
+
+
+def _python() -> str:
+    return shell_path(Path(sys.executable))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -17,8 +17,8 @@ Status = Literal["ok", "warn", "fail"]
 class Check:
     """What one check found.
 
-    `fix` is the command that repairs it, for a person to run. `repair` is the path
-    `module:function` of what `--fix` calls; it has one only where that is safe.
+    `fix` is the command that repairs it, for a person to run. `repair` is what `--fix` calls; a
+    check has one only where that is safe.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Check:
     summary: str
     detail: str = ""
     fix: str | None = None
-    repair: str | None = None
+    repair: Callable[[Subject], str] | None = None
 
     def as_data(self) -> dict[str, str | bool | None]:
         """The check for programs."""

@@ -1,13 +1,17 @@
-"""Checks of the project: found, a git repository, complete, with commits."""
+"""Checks of the project and what the rooms keep of it: repository, specs, history index."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from clew.doctor.model import Check, Subject, shell_path, show_path
-from clew.kit.errors import Invalid, NotFound
+from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import GitError, run_git
 from clew.kit.project import find_project
+
+_MOST_SHOWN = 3
+_A_DAY = 24 * 3600
 
 
 def project(subject: Subject) -> list[Check]:
@@ -21,6 +25,63 @@ def project(subject: Subject) -> list[Check]:
     if repository.status != "ok":
         return [found, repository]
     return [found, repository, *_shallow(root)]
+
+
+def specs(subject: Subject) -> list[Check]:
+    """Whether every spec can be read and the configuration is understood."""
+    root = _project(subject)
+    if root is None or not (root / ".chant" / "specs").is_dir():
+        return []
+    from clew.specs.store.config import load_config
+    from clew.specs.store.store import SpecStore
+
+    store = SpecStore(root)
+    problems = [str(problem) for problem in store.problems()]
+    cycles = [" -> ".join((*cycle, cycle[0])) for cycle in store.graph().cycles()]
+    unread = f"{len(problems)} spec files cannot be read"
+    checks = [
+        _found("specs", problems, unread, f"{len(store.heads())} readable", "chant lint"),
+        _found("configuration", [str(w) for w in load_config(root).warnings],
+               "The configuration is not wholly understood", "understood", "chant config"),
+    ]  # fmt: skip
+    if cycles:
+        checks.append(Check("dependencies", "warn", f"Specs wait in a circle: {cycles[0]}",
+                            detail="\n".join(cycles[:_MOST_SHOWN]), fix="chant dag"))  # fmt: skip
+    if left := _left_behind(root):
+        checks.append(Check("leftovers", "warn", f"{len(left)} files of writes that were cut off",
+                            detail="\n".join(map(show_path, left[:_MOST_SHOWN])), fix="clew doctor --fix",
+                            repair=remove_leftovers))  # fmt: skip
+    return checks
+
+
+def remove_leftovers(subject: Subject) -> str:
+    """Remove what writes of specs left that were cut off."""
+    root = _project(subject)
+    left = _left_behind(root) if root else []
+    for path in left:
+        path.unlink(missing_ok=True)
+    return f"Removed {len(left)} files of writes that were cut off"
+
+
+def history(subject: Subject) -> list[Check]:
+    """Whether the history index is there, readable and up to date."""
+    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.sync.repo_list import list_repos
+
+    path = database_path(subject.settings)
+    if not path.exists():
+        return []
+    try:
+        store = HistoryStore.read(path)
+        repositories = list_repos(store)["repos"]
+    except ClewError as error:
+        fix = f"mv {shell_path(path)} {shell_path(path)}.old && commitmux init"
+        return [Check("history index", "fail", error.message, detail=show_path(path), fix=fix)]
+    stale = [repo["name"] for repo in repositories if repo["stale"]]
+    if stale:
+        summary = f"Not up to date: {', '.join(stale[:_MOST_SHOWN])}"
+        return [Check("history index", "warn", summary, fix="commitmux sync")]
+    return [Check("history index", "ok", f"{len(repositories)} repositories")]
 
 
 def _not_found(error: Invalid | NotFound, *, named: bool) -> Check:
@@ -71,3 +132,25 @@ def _shallow(root: Path) -> list[Check]:
             fix=f"git -C {shell_path(root)} fetch --unshallow",
         )
     ]
+
+
+def _left_behind(root: Path) -> list[Path]:
+    """Files that were to become specs; somebody may still be at those that are not a day old."""
+    found = (root / ".chant" / "specs").rglob(".*.md.????????")
+    limit = time.time() - _A_DAY
+    return [path for path in found if path.is_file() and path.lstat().st_mtime < limit]
+
+
+def _project(subject: Subject) -> Path | None:
+    try:
+        return find_project(subject.project, subject.settings)
+    except (Invalid, NotFound):
+        return None  # the check of the project says so
+
+
+def _found(name: str, problems: list[str], summary: str, fine: str, fix: str) -> Check:
+    if not problems:
+        return Check(name, "ok", fine)
+    more = len(problems) - _MOST_SHOWN
+    shown = [*problems[:_MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+    return Check(name, "warn", summary, detail="\n".join(shown), fix=fix)

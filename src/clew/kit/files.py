@@ -6,13 +6,17 @@ import errno
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
+T = TypeVar("T")
+
 _MOST_NAMES = 100
+_WRITE = os.O_WRONLY | os.O_CLOEXEC
+_CREATE = _WRITE | os.O_CREAT | os.O_EXCL
 _NAMELESS = getattr(os, "O_TMPFILE", 0) if Path("/proc/self/fd").is_dir() else 0
 
 
@@ -25,8 +29,8 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
     payload = data.encode("utf-8") if isinstance(data, str) else data
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    if mode is None:
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+    if mode is None and target.exists():
+        mode = target.stat().st_mode & 0o7777
     with _told_of(target):
         _replace(target, payload, mode)
     _sync_directory(target.parent)
@@ -35,10 +39,10 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
 def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Make a file that was not there, whole or not at all; refused by `FileExistsError`."""
     with _told_of(path):
-        descriptor, temporary = _temporary(path)
+        descriptor, temporary = _temporary(path, mode)
         try:
             with os.fdopen(descriptor, "wb") as stream:
-                _fill(stream, data, 0o666 & ~_umask() if mode is None else mode)
+                _fill(stream, data, mode)
                 if temporary is None:
                     _link(descriptor, path)
                 else:
@@ -61,15 +65,16 @@ def _told_of(target: Path) -> Iterator[None]:
         raise
 
 
-def _fill(stream: BinaryIO, payload: bytes, mode: int) -> None:
+def _fill(stream: BinaryIO, payload: bytes, mode: int | None) -> None:
     stream.write(payload)
     stream.flush()
-    os.fchmod(stream.fileno(), mode)
+    if mode is not None:
+        os.fchmod(stream.fileno(), mode)
     os.fsync(stream.fileno())
 
 
-def _replace(target: Path, payload: bytes, mode: int) -> None:
-    descriptor, temporary = _temporary(target)
+def _replace(target: Path, payload: bytes, mode: int | None) -> None:
+    descriptor, temporary = _temporary(target, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             _fill(stream, payload, mode)
@@ -83,24 +88,28 @@ def _replace(target: Path, payload: bytes, mode: int) -> None:
         raise
 
 
-def _temporary(target: Path) -> tuple[int, Path | None]:
-    """A new file beside the target: without a name, so that a kill leaves nothing, or with one."""
+def _temporary(target: Path, mode: int | None) -> tuple[int, Path | None]:
+    """A new file beside the target: without a name, so that a kill leaves nothing, or with one.
+
+    Where no mode is given, the system applies the umask; asking for it would mean to change it.
+    """
+    permissions = 0o666 if mode is None else 0o600
     if _NAMELESS:
         with suppress(OSError):  # not every file system has them
-            return os.open(target.parent, _NAMELESS | os.O_WRONLY | os.O_CLOEXEC, 0o600), None
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    return descriptor, Path(name)
+            return os.open(target.parent, _NAMELESS | _WRITE, permissions), None
+    return _with_new_name(target, lambda name: os.open(name, _CREATE, permissions))
 
 
 def _named(descriptor: int, target: Path) -> Path:
     """Give a file without a name one beside the target."""
+    return _with_new_name(target, lambda name: _link(descriptor, name))[1]
+
+
+def _with_new_name(target: Path, make: Callable[[Path], T]) -> tuple[T, Path]:
     for _ in range(_MOST_NAMES):
         name = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
         with suppress(FileExistsError):
-            _link(descriptor, name)
-            return name
+            return make(name), name
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
 
 
@@ -123,9 +132,3 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

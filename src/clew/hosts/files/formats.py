@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.hosts.files import jsonc_edit, toml_edit
 from clew.hosts.files.jsonc import JsoncError
-from clew.hosts.files.values import others, value_at
+from clew.hosts.files.toml_edit import others, value_at
 from clew.kit.errors import ClewError, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from clew.hosts.files.jsonc_edit import Edit, Trace
@@ -24,6 +24,19 @@ _UNCHANGED = "Nothing was changed. Repair the file, then run this again."
 _TOML_PLACE = re.compile(
     r"(?P<reason>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", re.DOTALL
 )
+
+
+class _Editor(NamedTuple):
+    """How one format is read and changed."""
+
+    load: Callable[[str], Any]
+    is_blank: Callable[[str], bool]
+    put: Callable[[str, tuple[str, ...], object], Edit]
+    remove: Callable[[str, tuple[str, ...], Trace], str]
+
+
+_JSON = _Editor(jsonc_edit.load, jsonc_edit.is_blank, jsonc_edit.put, jsonc_edit.remove)
+_TOML = _Editor(toml_edit.load, toml_edit.is_blank, toml_edit.put, toml_edit.remove)
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,8 @@ class ConfigText:
 
     def _value(self, path: tuple[str, ...]) -> Any:
         value = value_at(self._editor.load(self.text), path)
-        self._editor.refuse_doubles(self.text, path)
+        if self.format != "toml":  # TOML itself forbids a key that stands twice
+            jsonc_edit.refuse_doubles(self.text, path)
         return value
 
     def put(self, path: tuple[str, ...], value: object) -> Edit:
@@ -72,11 +86,11 @@ class ConfigText:
 
     def is_blank(self, text: str) -> bool:
         """Whether a text of this format says nothing at all."""
-        return bool(self._editor.is_blank(text))
+        return self._editor.is_blank(text)
 
     @property
-    def _editor(self) -> Any:
-        return toml_edit if self.format == "toml" else jsonc_edit
+    def _editor(self) -> _Editor:
+        return _TOML if self.format == "toml" else _JSON
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         from tomlkit.exceptions import TOMLKitError

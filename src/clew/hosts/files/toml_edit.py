@@ -10,7 +10,6 @@ import tomllib
 from typing import TYPE_CHECKING, Any, cast
 
 from clew.hosts.files.jsonc_edit import Edit
-from clew.hosts.files.values import others, value_at
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -27,10 +26,6 @@ class ShapeError(ValueError):
 def load(text: str) -> Any:
     """The document's value; tomlkit would take ten times as long."""
     return tomllib.loads(text)
-
-
-def refuse_doubles(text: str, path: Path) -> None:
-    """Nothing to refuse: TOML itself forbids a key that stands twice."""
 
 
 def is_blank(text: str) -> bool:
@@ -134,3 +129,21 @@ def _deleted(text: str, path: Path) -> str:
         if holder or not getattr(holder, "is_super_table", bool)():
             break
     return document.as_string()
+
+
+def value_at(value: Any, path: tuple[str, ...]) -> Any:
+    """The value at this path, or None."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def others(value: Any, path: tuple[str, ...]) -> Any:
+    """Everything beside the path; parents that would hold nothing are left out."""
+    if not path or not isinstance(value, dict):
+        return None
+    kept = {key: item for key, item in value.items() if key != path[0]}
+    inner = others(value.get(path[0]), path[1:])
+    return {**kept, path[0]: inner} if inner else kept
