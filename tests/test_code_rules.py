@@ -149,11 +149,35 @@ def test_git_is_started_in_one_place():
     assert starters == ["src/clew/kit/git.py"], "run_git does that"
 
 
+LOADED_BY_NAME = re.compile(r"clew(\.\w+)+:\w+")
+MAY_LOAD_BY_NAME = (
+    "src/clew/cli/core/command_table.py",
+    "src/clew/catalog/",
+    "src/clew/work/runs/",
+)
+
+
+def loads_by_name(path):
+    """The lines of a file that import by a computed name, or that name a function in a string."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
+            if called == "import_module" or (called == "__import__" and not literal):
+                yield f"{name_of(path)}:{node.lineno}"
+        elif isinstance(node, ast.Constant) and LOADED_BY_NAME.fullmatch(str(node.value)):
+            yield f"{name_of(path)}:{node.lineno}"
+
+
+def test_functions_are_loaded_by_name_in_one_place():
+    others = [path for path in SOURCES if not name_of(path).startswith(MAY_LOAD_BY_NAME)]
+    found = [place for path in others for place in loads_by_name(path)]
+    assert found == [], "import the function; only commands are loaded by name, from their table"
+
+
 # Modules whose names are put together where they are used, so that no scan can see it.
 NAMED_ELSEWHERE = {
     "clew.history.more_tools": "catalog/history_more.py makes handlers of tool names",
-    "clew.hosts.files.jsonc_edit": "hosts/files/formats.py chooses the module by the format",
-    "clew.hosts.files.toml_edit": "hosts/files/formats.py chooses the module by the format",
 }
 
 
