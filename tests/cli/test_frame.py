@@ -10,6 +10,7 @@ import sys
 import click
 import pytest
 
+from clew import __version__
 from clew.cli.core import app as frame
 from clew.cli.core.app import LazyGroup, command, run
 from clew.cli.core.command_table import COMMANDS
@@ -187,11 +188,11 @@ def test_every_command_that_answers_takes_json(name):
 
 
 def test_version_and_help_as_real_processes():
-    assert clew("--version").stdout == "clew 0.1.0\n"
+    assert clew("--version").stdout == f"clew {__version__}\n"
     for name in COMMANDS:
         done = clew("version", "--json", name=name)
         assert done.returncode == 0
-        assert json.loads(done.stdout)["data"]["clew"] == "0.1.0"
+        assert json.loads(done.stdout)["data"]["clew"] == __version__
         assert "Commands:" in clew(name=name).stdout
 
 

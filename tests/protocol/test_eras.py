@@ -31,7 +31,7 @@ def test_the_faces_introduce_themselves_as_documented(command, name, params):
     assert answer["result"] == {
         "protocolVersion": "2024-11-05",
         "capabilities": {"tools": {}},
-        "serverInfo": {"name": name, "version": "0.1.0"},
+        "serverInfo": {"name": name, "version": __version__},
     }
 
 

@@ -23,7 +23,7 @@ import clew
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
-from clew.catalog.selection import offered_name
+from clew.catalog.selection import offered_name, select_tools
 from clew.cli.core.command_table import COMMANDS
 from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
@@ -189,10 +189,17 @@ def face_table() -> str:
     """The five names and what their servers offer."""
     rows = []
     for face in FACES.values():
-        own = [tool for tool in TOOLS if face.name in (tool.face, "clew")]
         command = _code(f"{face.name} {face.serve_command}")
-        rows.append((command, _code(face.server_name), face.summary, str(len(own))))
-    return table(("Server command", "Server name", "For", "Tools"), rows)
+        most = {"toolsets": "all"} if face.name == "clew" else {"extended": "1"}
+        counts = [str(len(select_tools(face, options, TOOLS))) for options in ({}, most)]
+        rows.append((command, _code(face.server_name), face.summary, *counts))
+    return table(("Server command", "Server name", "For", "By default", "In all"), rows)
+
+
+def health() -> str:
+    """What the HTTP server answers when it is asked whether it is well."""
+    status = {"status": "ok", "name": "clew", "version": clew.__version__}
+    return block("```json", json.dumps(status), "```")
 
 
 def tool_reference() -> str:
