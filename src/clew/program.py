@@ -7,13 +7,12 @@ Rooms do not name rooms above them; whatever reaches across is handed over here.
 from __future__ import annotations
 
 from clew.catalog.advisors import ADVISORS_TOOLS
-from clew.catalog.commands import COMMANDS_TOOLS
 from clew.catalog.history import HISTORY_TOOLS
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
 from clew.catalog.specs import SPECS_TOOLS
 from clew.catalog.work import WORK_TOOLS
-from clew.commands.source import CommandSource
+from clew.commands.tools import COMMANDS_TOOLS, CommandSource
 from clew.doctor.tools import DOCTOR_TOOLS
 from clew.guide.tools import GuideSource, guide_tools
 from clew.thread.tools import THREAD_TOOLS

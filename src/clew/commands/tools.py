@@ -1,105 +1,107 @@
-"""The commands room's tool handlers."""
+"""The commands' tools, and the commands as MCP prompts and resources.
+
+Among the tools of other rooms they carry the face's name (`climpt_search`).
+"""
 
 from __future__ import annotations
 
-import threading
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from clew.catalog.model import (
+    NUMBER,
+    READS,
+    SETS,
+    STRING,
+    Tool,
+    boolean,
+    integer,
+    list_schema,
+    object_schema,
+    string,
+)
+from clew.catalog.service import Source
 
-from clew.commands.files.declarations import is_secret_name
-from clew.commands.files.errors import CommandFailure, ExecutionFailure
-from clew.commands.files.layers import DEFAULT_AGENT, configured_label, project_root
-from clew.commands.registry import registry
-from clew.commands.registry.registry import known_agents
-from clew.commands.render import describe as describing
-from clew.commands.render.arguments import request_from_arguments
-from clew.commands.render.execute import execute as render_command
-from clew.commands.search import search as searching
-from clew.commands.search.ranking import DEFAULT_LIMIT, RANKED
-from clew.kit import jsontext
-from clew.kit.answer import Answer
-from clew.kit.errors import ClewError, Invalid
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
+    from clew.catalog.model import Handler
     from clew.commands.render.execute import Request
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
+    from clew.kit.jsontext import JsonObject
 
-    Handler = Callable[[dict[str, Any], Call], Answer]
+    T = TypeVar("T")
 
-T = TypeVar("T")
 PATIENCE_SECONDS = 30.0
 REDACTED = "[redacted]"
+_CLIMPT = "climpt"
 
 
-def _with_failures(handler: Handler) -> Handler:
-    """The handler, with failures of commands answered as the documented objects."""
+def _answered(find: Callable[[JsonObject, Call], Any]) -> Handler:
+    """A handler that answers what was found, and failures of commands as documented objects."""
 
-    @wraps(handler)
-    def answering(arguments: dict[str, Any], call: Call) -> Answer:
+    def handler(arguments: JsonObject, call: Call) -> Answer:
+        from clew.commands.files.errors import CommandFailure
+        from clew.kit import jsontext
+        from clew.kit.answer import Answer
+
         try:
-            return handler(arguments, call)
+            found = find(arguments, call)
         except CommandFailure as failure:
             return Answer.error(jsontext.dumps(failure.body))
+        return found if isinstance(found, Answer) else Answer.of(found)
 
-    return answering
-
-
-@_with_failures
-def search(arguments: dict[str, Any], call: Call) -> Answer:
-    """Commands like a query."""
-    algorithm = arguments.get("algorithm", RANKED)
-    return Answer.of(
-        searching.search(arguments["query"], _agent(arguments), call.settings, algorithm=algorithm)
-    )
+    return handler
 
 
-@_with_failures
-def match(arguments: dict[str, Any], call: Call) -> Answer:
-    """Commands like a query or a pair of words, with more say about how."""
-    query, action, target = (arguments.get(key, "") for key in ("query", "action", "target"))
-    if not f"{query}{action}{target}".strip():
+def _search(arguments: JsonObject, call: Call) -> list[dict[str, Any]]:
+    from clew.commands.search.search import search
+
+    how = {key: arguments[key] for key in ("algorithm",) if key in arguments}
+    return search(arguments["query"], _agent(arguments), call.settings, **how)
+
+
+def _match(arguments: JsonObject, call: Call) -> list[dict[str, Any]]:
+    from clew.commands.search.search import search
+    from clew.kit.errors import Invalid
+
+    if not any(arguments.get(key, "").strip() for key in ("query", "action", "target")):
         raise Invalid("Nothing to search for", "Give a query, or an action and a target.")
-    return Answer.of(
-        searching.search(
-            query,
-            _agent(arguments),
-            call.settings,
-            limit=arguments.get("limit", DEFAULT_LIMIT),
-            algorithm=arguments.get("algorithm", RANKED),
-            c1=arguments.get("c1"),
-            action=action,
-            target=target,
-            explain=arguments.get("explain", False),
-        )
-    )
+    how = {key: value for key, value in arguments.items() if key in _MATCH and key != "agent"}
+    return search(how.pop("query", ""), _agent(arguments), call.settings, **how)
 
 
-@_with_failures
-def describe(arguments: dict[str, Any], call: Call) -> Answer:
-    """Every record of one command."""
+def _describe(arguments: JsonObject, call: Call) -> list[dict[str, Any]]:
+    from clew.commands.render.describe import describe
+
     address = (arguments["c1"], arguments["c2"], arguments["c3"])
-    return Answer.of(describing.describe(address, _agent(arguments), call.settings))
+    return describe(address, _agent(arguments), call.settings)
 
 
-@_with_failures
-def execute(arguments: dict[str, Any], call: Call) -> Answer:
-    """The prompt of a command."""
+def _execute(arguments: JsonObject, call: Call) -> Answer:
+    from clew.commands.files.errors import ExecutionFailure
+    from clew.commands.files.layers import configured_label, project_root
+    from clew.commands.render.arguments import request_from_arguments
+    from clew.commands.render.execute import execute
+    from clew.kit.answer import Answer
+    from clew.kit.errors import ClewError
+
     address = (arguments["c1"], arguments["c2"], arguments["c3"])
-    label = configured_label(arguments["agent"] or DEFAULT_AGENT, address)
+    label = configured_label(_agent(arguments), address)
     try:
         request = request_from_arguments(arguments)
         request.base = project_root(call.settings)
     except ClewError as error:
         raise ExecutionFailure(label, error.message, error.hint) from error
     call.log("debug", {"command": label, "uv": redacted(request)})
-    result = within(PATIENCE_SECONDS, label, lambda: render_command(request, call.settings))
+    result = within(PATIENCE_SECONDS, label, lambda: execute(request, call.settings))
     return Answer(result.prompt, data={"prompt": result.prompt, **result.report()})
 
 
 def redacted(request: Request) -> dict[str, str]:
     """The given variables as a log may show them."""
+    from clew.commands.files.declarations import is_secret_name
+
     return {
         name: REDACTED if is_secret_name(name) else value[:80]
         for name, value in request.variables.items()
@@ -107,7 +109,11 @@ def redacted(request: Request) -> dict[str, str]:
 
 
 def within(seconds: float, label: str, work: Callable[[], T]) -> T:
-    """What the work returns; a failure when its source does not come within the time."""
+    """What the work returns; a failure when it takes longer than the time."""
+    import threading
+
+    from clew.commands.files.errors import ExecutionFailure
+
     found: list[T] = []
     failed: list[BaseException] = []
 
@@ -123,23 +129,177 @@ def within(seconds: float, label: str, work: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     if not found:
-        hint = "Look at the disk that holds the prompts, then try again."
+        hint = "Check the disk that holds the prompts, then try again."
         raise ExecutionFailure(label, f"Timed out after {seconds:.0f} s", hint)
     return found[0]
 
 
-@_with_failures
-def reload(arguments: dict[str, Any], call: Call) -> Answer:
-    """Read the registries anew."""
+def _reload(arguments: JsonObject, call: Call) -> dict[str, Any]:
+    from clew.commands.registry.registry import known_agents, reload
+    from clew.commands.search.search import ALL_AGENTS
+
     agent = _agent(arguments)
-    if agent != searching.ALL_AGENTS:
-        return Answer.of(registry.reload(agent, call.settings))
-    agents = [registry.reload(name, call.settings) for name in known_agents(call.settings)]
+    if agent != ALL_AGENTS:
+        return reload(agent, call.settings)
+    agents = [reload(name, call.settings) for name in known_agents(call.settings)]
     total = sum(one["commandCount"] for one in agents)
     message = f"Reloaded {len(agents)} agents with {total} total commands"
-    found = {"success": True, "reloadedAgents": agents, "totalCommands": total, "message": message}
-    return Answer.of(found)
+    return {"success": True, "reloadedAgents": agents, "totalCommands": total, "message": message}
 
 
-def _agent(arguments: dict[str, Any]) -> str:
-    return arguments.get("agent") or DEFAULT_AGENT
+def _agent(arguments: JsonObject) -> str:
+    return arguments.get("agent") or _CLIMPT
+
+
+_AGENT: JsonObject = {**string("Agent name"), "default": _CLIMPT}
+_ADDRESS: JsonObject = {
+    "c1": string("Domain identifier"),
+    "c2": string("Action identifier"),
+    "c3": string("Target identifier"),
+}
+_ALGORITHM: JsonObject = {
+    **string("ranked by default"),
+    "enum": ["ranked", "cosine", "tfidf", "bm25"],
+}
+_MATCH: JsonObject = {
+    "query": string("Search query"),
+    "action": string("Verbs, like c2"),
+    "target": string("Nouns, like c3"),
+    "agent": string("Agent name, or * for all"),
+    "c1": string("Only this domain"),
+    "limit": {**integer("Maximum number of results"), "minimum": 1, "maximum": 100},
+    "algorithm": _ALGORITHM,
+    "explain": boolean("Explain each result"),
+}
+_COMMAND: JsonObject = {"c1": STRING, "c2": STRING, "c3": STRING, "description": STRING}
+_HITS = list_schema(object_schema({**_COMMAND, "score": NUMBER}, *_COMMAND, "score"))
+
+
+def _tool(
+    name: str, description: str, find: Callable[[JsonObject, Call], Any], **settings: Any
+) -> Tool:
+    return Tool(
+        name,
+        description,
+        face=_CLIMPT,
+        toolset="commands",
+        prefixed_name=f"{_CLIMPT}_{name}",
+        handler=_answered(find),
+        **settings,
+    )
+
+
+COMMANDS_TOOLS = (
+    _tool(
+        "search",
+        "Searches for similar commands from natural language query.",
+        _search,
+        title="Search commands",
+        effect=READS,
+        core=True,
+        properties={"query": string("Search query"), "agent": _AGENT},
+        also_accepts={"algorithm": _ALGORITHM},
+        required=("query",),
+        output=_HITS,
+    ),
+    _tool(
+        "match",
+        "Search commands by action and target, within a domain, with an explanation.",
+        _match,
+        title="Match commands",
+        effect=READS,
+        original=False,
+        properties=_MATCH,
+        output=_HITS,
+    ),
+    _tool(
+        "describe",
+        "Retrieves detailed command information from C3L identifiers.",
+        _describe,
+        title="Describe a command",
+        effect=READS,
+        properties={"agent": _AGENT, **_ADDRESS},
+        required=("c1", "c2", "c3"),
+        output=list_schema(
+            object_schema({**_COMMAND, "usage": STRING, "options": {"type": "object"}}, *_COMMAND)
+        ),
+    ),
+    _tool(
+        "execute",
+        "Executes a command and retrieves the instruction prompt.",
+        _execute,
+        title="Render a command",
+        effect=READS,
+        core=True,
+        properties={
+            "agent": string('Agent name ("climpt")'),
+            "c1": string('Domain identifier (e.g., "git", "meta")'),
+            "c2": _ADDRESS["c2"],
+            "c3": _ADDRESS["c3"],
+            "options": {"type": "object", "description": "Command options", "default": {}},
+        },
+        also_accepts={"options": {"type": ["object", "array"], "items": STRING}},
+        required=("agent", "c1", "c2", "c3"),
+        output=object_schema({"prompt": STRING}, "prompt"),
+    ),
+    _tool(
+        "reload",
+        "Reloads the registry cache.",
+        _reload,
+        title="Reload commands",
+        effect=SETS,
+        properties={"agent": _AGENT},
+        output={"type": "object"},
+    ),
+)
+
+
+class CommandSource(Source):
+    """Every command of every agent, as a prompt and as a resource."""
+
+    features = frozenset({"prompts", "resources", "completions", "listChanged", "logging"})
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = settings
+
+    def prompts(self) -> list[JsonObject]:
+        """The commands."""
+        from clew.commands.mcp_prompts import list_prompts
+
+        return list_prompts(self._settings)
+
+    def get_prompt(self, name: str, arguments: JsonObject) -> JsonObject:
+        """One command, filled in."""
+        from clew.commands.mcp_prompts import get_prompt
+
+        return get_prompt(name, arguments, self._settings)
+
+    def resources(self) -> list[JsonObject]:
+        """The templates, and the registry of each agent."""
+        from clew.commands.mcp_prompts import list_resources
+
+        return list_resources(self._settings)
+
+    def resource_templates(self) -> list[JsonObject]:
+        """The patterns of the same."""
+        from clew.commands.mcp_prompts import list_templates
+
+        return list_templates()
+
+    def read_resource(self, uri: str) -> list[JsonObject] | None:
+        """A template, a preview or a registry."""
+        from clew.commands.mcp_prompts import owns, read_resource
+
+        return read_resource(uri, self._settings) if owns(uri) else None
+
+    def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
+        """Commands and their values that begin with what was typed."""
+        from clew.commands.mcp_prompts import complete
+
+        return complete(reference, name, value, self._settings)
+
+    def watch(self, announce: Callable[[str, str | None], None]) -> None:
+        """Announce commands that came, went or changed."""
+        from clew.commands.registry.watch import watch
+
+        watch(self._settings, announce)
