@@ -17,7 +17,7 @@ words = st.text(max_size=12)
 texts = st.lists(st.sampled_from(AWKWARD) | words, max_size=8).map("".join)
 ids = st.sampled_from(["BO-1", "BO-2", "RI-3", "FE-10", "Q-1", "", "XX-1", "BO-0"])
 items = st.builds(Item, ids, texts, st.dictionaries(texts, texts, max_size=3))
-known_headings = st.sampled_from(sorted({t.heading for k in KINDS for t in TEMPLATES[k]}))
+known_headings = st.sampled_from(sorted({t.heading for k in KINDS for t in TEMPLATES[k].values()}))
 sections = st.builds(
     Section,
     st.just(""),

@@ -18,7 +18,8 @@ from clew.kit.text.display import shown_path
 
 if TYPE_CHECKING:
     from clew.advisors.checks.traceability import Row, SpecLink
-    from clew.advisors.documents.model import Document, Finding, Kind
+    from clew.advisors.documents.model import Document, Finding
+    from clew.advisors.documents.templates import Kind
 
 _NUMBERED = re.compile(r"(?:adr[-_ ]?)?\d{1,6}(?:[-_ .].*)?\.md", re.IGNORECASE)
 _NOTHING = NotFound(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clew.advisors.documents import adr
 from clew.advisors.documents import files as saving
 from clew.advisors.documents.document import HEADING, parse, scalar
-from clew.advisors.documents.headings import PREAMBLE, key_of
 from clew.advisors.documents.markdown import outside_code
+from clew.advisors.documents.templates import PREAMBLE, key_of
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.locks import locked
 from clew.kit.text.display import clipped, shown_text

@@ -14,7 +14,8 @@ from clew.kit.errors import NotFound
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clew.advisors.documents.model import Document, Kind
+    from clew.advisors.documents.model import Document
+    from clew.advisors.documents.templates import Kind
 
 
 class Gathered(NamedTuple):

@@ -11,17 +11,16 @@ from clew.advisors.builder.diagrams import (
     context_diagram,
     people_of_parts,
 )
-from clew.advisors.builder.vision import gap_text, prose_of, questions_section, risks, set_aside
-from clew.advisors.documents.model import Section, same_text, template_of
+from clew.advisors.builder.sections import assembled, gap_text, owned_risks, prose_of
+from clew.advisors.documents.model import same_text
 from clew.advisors.extract.gaps import answer_to
 from clew.advisors.extract.lexicon import ALTERNATIVES
 from clew.advisors.extract.links import DATA_STORE
-from clew.advisors.extract.questions import open_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from clew.advisors.documents.model import Document, Facts, Item
+    from clew.advisors.documents.model import Document, Facts, Item, Section
 
 TACTICS: Final = {
     "performance": "measure it in every build; one query per page; nothing slow while somebody waits",
@@ -70,38 +69,31 @@ def sections(
     records: Sequence[str] = (),
 ) -> tuple[Section, ...]:
     """The sections of the document; decisions are links to records by the id they are about."""
-    asked = open_for(facts, "architecture")
-    constraints, goals = facts.constraints, facts.quality_goals
-    made = [
-        _section("context", _context(facts, name, vision)),
-        _section("constraints", "" if constraints else "None was named.", constraints),
-        _section("components", "", facts.components),
-        _section("container-diagram", f"{container_diagram(facts, name)}\n\n{LEGEND}"),
-        _section("data-flow", "\n".join(_flow(facts)) or gap_text(facts, "features")),
-        _technology(facts, decisions),
-        _section(
-            "integrations", "" if facts.integrations else "None was named.", facts.integrations
-        ),
-        _section("quality", _or_gap(facts, "quality", goals), goals),
-        _section("security", _security(facts)),
-        _section("risks", _or_gap(facts, "risks", facts.risks), risks(facts)),
-        _section("assumptions", "" if facts.assumptions else "None.", _assumptions(facts)),
-        _section("decisions", "\n".join(records) or "No decision is recorded yet."),
-        _section("traceability", _traceability(facts, decisions)),
-        questions_section("architecture", asked),
-        set_aside(facts, "architecture", shown=_ids_of(vision)),
-    ]
-    return tuple(one for one in made if one)
-
-
-def _section(key: str, text: str, items: tuple[Item, ...] = ()) -> Section:
-    template = template_of("architecture", key)
-    assert template is not None
-    return Section(key, template.heading, template.level, text, items)
-
-
-def _or_gap(facts: Facts, topic: str, items: tuple[Item, ...]) -> str:
-    return "" if items else gap_text(facts, topic)
+    texts = {
+        "context": _context(facts, name, vision),
+        "constraints": "None was named.",
+        "container-diagram": f"{container_diagram(facts, name)}\n\n{LEGEND}",
+        "data-flow": "\n".join(_flow(facts)) or gap_text(facts, "features"),
+        "technology": gap_text(facts, "language"),
+        "integrations": "None was named.",
+        "quality": gap_text(facts, "quality"),
+        "security": _security(facts),
+        "risks": gap_text(facts, "risks"),
+        "assumptions": "None.",
+        "decisions": "\n".join(records) or "No decision is recorded yet.",
+        "traceability": _traceability(facts, decisions),
+    }
+    items = {
+        "constraints": facts.constraints,
+        "components": facts.components,
+        "technology": tuple(_technology(facts, one, decisions) for one in facts.technologies),
+        "integrations": facts.integrations,
+        "quality": facts.quality_goals,
+        "risks": owned_risks(facts),
+        "assumptions": tuple(one.but(topic="") for one in facts.assumptions),
+    }
+    shown = frozenset(item.id for item in vision.items()) if vision else frozenset()
+    return assembled("architecture", facts, texts, items, shown=shown)
 
 
 def _context(facts: Facts, name: str, vision: Document | None) -> str:
@@ -150,24 +142,17 @@ def _flow(facts: Facts) -> Iterator[str]:
             yield f"{number}. **{feature.id}** {feature.text}: {' → '.join(way)}"
 
 
-def _technology(facts: Facts, decisions: Mapping[str, str]) -> Section:
-    if not facts.technologies:
-        return _section("technology", gap_text(facts, "language"))
-    items = []
-    for one in facts.technologies:
-        use = one.get("used for")
-        other = one.get("alternatives") or ALTERNATIVES.get(use, "")
-        shown = {
-            "used for": use,
-            "reason": _reason(facts, one),
-            "alternatives": f"not compared: {other}"
-            if other and not one.get("alternatives")
-            else other,
-            "decision": decisions.get(one.id, ""),
-            "source": one.source,
-        }
-        items.append(replace(one, attributes=shown))
-    return _section("technology", "", tuple(items))
+def _technology(facts: Facts, one: Item, decisions: Mapping[str, str]) -> Item:
+    use, compared = one.get("used for"), one.get("alternatives")
+    other = ALTERNATIVES.get(use, "")
+    shown = {
+        "used for": use,
+        "reason": _reason(facts, one),
+        "alternatives": compared or (f"not compared: {other}" if other else ""),
+        "decision": decisions.get(one.id, ""),
+        "source": one.source,
+    }
+    return replace(one, attributes=shown)
 
 
 def _reason(facts: Facts, technology: Item) -> str:
@@ -200,10 +185,6 @@ def _security(facts: Facts) -> str:
     return "\n".join([*lines, "", f"**Rights and secrets.** {secrets}"])
 
 
-def _assumptions(facts: Facts) -> tuple[Item, ...]:
-    return tuple(replace(one, attributes=one.but(topic="").attributes) for one in facts.assumptions)
-
-
 def _traceability(facts: Facts, decisions: Mapping[str, str]) -> str:
     if not facts.features:
         return gap_text(facts, "features")
@@ -224,7 +205,3 @@ def _traceability(facts: Facts, decisions: Mapping[str, str]) -> str:
 
 def _short(link: str) -> str:
     return link[1:].partition("]")[0]
-
-
-def _ids_of(document: Document | None) -> frozenset[str]:
-    return frozenset(item.id for item in document.items()) if document else frozenset()

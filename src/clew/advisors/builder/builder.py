@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 from clew.advisors.builder import architecture as architecture_document
 from clew.advisors.builder import decisions as records
 from clew.advisors.builder import vision as vision_document
+from clew.advisors.builder.sections import lead
 from clew.advisors.documents.adr import AdrFile, file_name, link_to, next_number
 from clew.advisors.documents.document import render_body
-from clew.advisors.documents.model import (
-    PREAMBLE,
-    Brief,
-    BriefSection,
-    Document,
-    Section,
-    template_of,
-)
+from clew.advisors.documents.model import Brief, BriefSection, Document, Section
+from clew.advisors.documents.templates import PREAMBLE, TEMPLATES
 from clew.advisors.extract.facts import from_document, kind_of
 from clew.advisors.extract.lexicon import category_in
 from clew.advisors.extract.patterns import INSTRUCTION
@@ -72,8 +67,8 @@ def build_vision(
 ) -> Document:
     """The Vision & Scope document that the facts allow."""
     known = numbered(facts, "vision")
-    lead = vision_document.lead(open_for(known, "vision"), vision_document.SOURCES)
-    parts = (Section(PREAMBLE, "", 0, lead), *vision_document.sections(known, title))
+    first = Section(PREAMBLE, "", 0, lead(known, "vision"))
+    parts = (first, *vision_document.sections(known, title))
     return Document("vision", f"Vision & Scope: {title}", parts, dict(metadata or {}))
 
 
@@ -104,13 +99,12 @@ def build_architecture(
         about: link_to(one, adr_directory)
         for about, one in records.numbers(known, [*adrs, *new]).items()
     }
-    lead = vision_document.lead(open_for(known, "architecture"), vision_document.SOURCES)
     listed = [
         f"- {link_to(one, adr_directory)}: {one.title} ({one.status or 'no status'})"
         for one in (*adrs, *new)
     ]
     parts = architecture_document.sections(known, title, vision, links, listed)
-    sections = (Section(PREAMBLE, "", 0, lead), *parts)
+    sections = (Section(PREAMBLE, "", 0, lead(known, "architecture")), *parts)
     document = Document("architecture", f"Architecture: {title}", sections, dict(metadata or {}))
     return document, [one.document.with_metadata(number=str(one.number)) for one in new]
 
@@ -120,10 +114,10 @@ def brief(document: Document, facts: Facts) -> Brief:
     asked = open_for(numbered(facts, document.kind), document.kind)
     found = []
     for section in document.sections:
-        template = template_of(document.kind, section.key)
-        if template is None:
-            continue
-        gaps = tuple(f"{one.id}: {one.text}" for one in asked if one.section == section.key)
-        known = render_body(document.kind, section)
-        found.append(BriefSection(section.key, section.heading, known, gaps, template.rules))
+        template = TEMPLATES[document.kind].get(section.key)
+        if template is not None:
+            gaps = tuple(f"{one.id}: {one.text}" for one in asked if one.section == section.key)
+            known = render_body(document.kind, section)
+            rules = (template.rule,) if template.rule else ()
+            found.append(BriefSection(section.key, section.heading, known, gaps, rules))
     return Brief(document.kind, tuple(found), facts, tuple(asked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clew.advisors.documents.adr import AdrFile, plain_title
-from clew.advisors.documents.model import Document, Section, same_text
+from clew.advisors.documents.model import Document, same_text, templated
 from clew.advisors.extract.lexicon import ALTERNATIVES, SIGNIFICANT
 from clew.advisors.extract.links import APPLICATION
 
@@ -128,28 +128,19 @@ def _one_application(facts: Facts, part: Item) -> Choice:
 
 
 def _record(choice: Choice, name: str, date: str) -> Document:
-    made = [
-        Section("context", "Context and Problem Statement", 2, choice.context),
-        Section("options", "Considered Options", 2, _bullets(choice.options)),
-        Section(
-            "decision",
-            "Decision Outcome",
-            2,
-            f"Chosen option: “{choice.options[0]}”, because {choice.because}.",
-        ),
-        Section(
-            "consequences",
-            "Consequences",
-            3,
-            f"* Good, because {choice.good}.\n* Bad, because {choice.bad} (assumed, not from the description).",
-        ),
-        Section("confirmation", "Confirmation", 3, choice.confirmation),
-        Section("more", "More Information", 2, f"Part of the architecture of {name}."),
-    ]
-    if choice.drivers:
-        made.insert(1, Section("drivers", "Decision Drivers", 2, _bullets(choice.drivers)))
+    texts = {
+        "context": choice.context,
+        "drivers": _bullets(choice.drivers),
+        "options": _bullets(choice.options),
+        "decision": f"Chosen option: “{choice.options[0]}”, because {choice.because}.",
+        "consequences": f"* Good, because {choice.good}.\n"
+        f"* Bad, because {choice.bad} (assumed, not from the description).",
+        "confirmation": choice.confirmation,
+        "more": f"Part of the architecture of {name}.",
+    }
+    made = tuple(templated("adr", key, text) for key, text in texts.items() if text)
     metadata = {"status": "proposed", **({"date": date} if date else {})}
-    return Document("adr", choice.title, tuple(made), metadata)
+    return Document("adr", choice.title, made, metadata)
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from clew.advisors.builder.diagrams import diagrams_in, node_id
-from clew.advisors.checks.structure import where
-from clew.advisors.checks.vision import check_conflicts, check_questions, check_risks
+from clew.advisors.checks.structure import missing, where
+from clew.advisors.checks.vision import check_conflicts, check_questions, check_risks, known_lines
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import NOT_KNOWN, Finding, same_text
+from clew.advisors.documents.model import Finding, same_text
 from clew.advisors.extract.links import DATA_STORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from clew.advisors.documents.model import Document, Item
+    from clew.advisors.documents.model import Document
 
 _BOUNDARY = re.compile(r"\btrust\b|\buntrusted\b|\bboundar", re.IGNORECASE)
 _SECRETS = re.compile(r"\bsecrets?\b|\bkeys?\b|\bpasswords?\b|\bcredentials?\b", re.IGNORECASE)
@@ -46,52 +46,27 @@ def _features(document: Document, vision: Document | None) -> Iterator[Finding]:
     served = {one for part in document.items("CP") for one in part.references("features")}
     for feature in vision.items("FE") if vision else ():
         if feature.id not in served:
-            yield Finding(
-                "A1", "error", where(document, "components"), f"no component serves {feature.id} ({feature.text[:60]})",
-                "Add it to the features of a component.",
-            )  # fmt: skip
+            said = f"no component serves {feature.id} ({feature.text[:60]})"
+            fix = "Add it to the features of a component."
+            yield where(document, "components").error("A1", said, fix)
 
 
 def _components(document: Document) -> Iterator[Finding]:
     parts = document.items("CP")
+    section = where(document, "components")
+    needed = {one for part in parts for one in part.references("depends on")}
     if not parts:
-        yield Finding(
-            "A2",
-            "error",
-            where(document, "components"),
-            "there is no component",
-            "Name at least one.",
-        )
+        yield section.error("A2", "there is no component", "Name at least one.")
     for part in parts:
         place = where(document, "components", part.id)
         if not part.get("responsibility"):
-            yield Finding(
-                "A2",
-                "error",
-                place,
-                f"{part.id} has no responsibility",
-                "Say in one sentence what it does.",
-            )
-        if not part.get("features") and part.text != DATA_STORE and not _needed(document, part):
-            yield Finding(
-                "A2",
-                "warning",
-                place,
-                f"{part.id} serves no feature",
-                "Name one, or leave the component out.",
-            )
+            fix = "Say in one sentence what it does."
+            yield place.error("A2", f"{part.id} has no responsibility", fix)
+        if not part.get("features") and part.text != DATA_STORE and part.id not in needed:
+            fix = "Name one, or leave the component out."
+            yield place.warning("A2", f"{part.id} serves no feature", fix)
     if parts and not any(part.get("data") for part in parts):
-        yield Finding(
-            "A2",
-            "info",
-            where(document, "components"),
-            "nobody owns data",
-            "Say which component keeps what.",
-        )
-
-
-def _needed(document: Document, part: Item) -> bool:
-    return any(part.id in one.references("depends on") for one in document.items("CP"))
+        yield section.info("A2", "nobody owns data", "Say which component keeps what.")
 
 
 def _qualities(document: Document) -> Iterator[Finding]:
@@ -99,62 +74,48 @@ def _qualities(document: Document) -> Iterator[Finding]:
         placed = goal.get("components") or _DECISION.search(goal.get("decision"))
         if not goal.get("tactic") or not placed:
             lacks = "tactic" if not goal.get("tactic") else "component or decision"
-            yield Finding(
-                "A3", "warning", where(document, "quality", goal.id), f"{goal.id} has no {lacks}",
-                "Say what is done for it, and where.",
-            )  # fmt: skip
+            place = where(document, "quality", goal.id)
+            fix = "Say what is done for it, and where."
+            yield place.warning("A3", f"{goal.id} has no {lacks}", fix)
 
 
 def _technology(document: Document) -> Iterator[Finding]:
     for one in document.items("TE"):
         place = where(document, "technology", one.id)
         if not one.get("reason"):
-            yield Finding("A4", "error", place, f"{one.id} has no reason", "Say why it was chosen.")
+            yield place.error("A4", f"{one.id} has no reason", "Say why it was chosen.")
         if not one.get("alternatives") and not _DECISION.search(one.get("decision")):
-            yield Finding(
-                "A4",
-                "warning",
-                place,
-                f"{one.id} has no alternative",
-                "Name one, or record the decision.",
-            )
+            fix = "Name one, or record the decision."
+            yield place.warning("A4", f"{one.id} has no alternative", fix)
 
 
 def _integrations(document: Document) -> Iterator[Finding]:
     for one in document.items("IN"):
-        missing = [name for name in ("protocol", "format", "on failure") if not one.get(name)]
-        if missing:
-            yield Finding(
-                "A5", "warning", where(document, "integrations", one.id),
-                f"{one.id} ({one.text[:40]}) lacks: {', '.join(missing)}", "Fill in the table.",
-            )  # fmt: skip
+        if lacks := missing(one, "protocol", "format", "on failure"):
+            place = where(document, "integrations", one.id)
+            said = f"{one.id} ({one.text[:40]}) lacks: {lacks}"
+            yield place.warning("A5", said, "Fill in the table.")
 
 
 def _connections(document: Document) -> Iterator[Finding]:
     parts = {one.id: one.references("depends on") for one in document.items("CP")}
     joined = {end for one, below in parts.items() if below for end in (one, *below)}
     joined |= {part for one in document.items("IN") for part in one.references("components")}
-    if len(parts) > 1:
-        for name in sorted(parts.keys() - joined):
-            yield Finding(
-                "A6", "warning", where(document, "components", name), f"{name} is connected with nothing",
-                "Say what it depends on, or leave it out.",
-            )  # fmt: skip
-    circle = cycle_in(parts)
-    if circle:
-        yield Finding(
-            "A6", "warning", where(document, "components", circle[0]), f"a circle: {' → '.join(circle)}",
-            "Turn one dependency around.",
-        )  # fmt: skip
+    for name in sorted(parts.keys() - joined) if len(parts) > 1 else ():
+        place = where(document, "components", name)
+        fix = "Say what it depends on, or leave it out."
+        yield place.warning("A6", f"{name} is connected with nothing", fix)
+    if circle := cycle_in(parts):
+        place = where(document, "components", circle[0])
+        yield place.warning("A6", f"a circle: {' → '.join(circle)}", "Turn one dependency around.")
 
 
 def cycle_in(graph: Mapping[str, Sequence[str]]) -> list[str]:
     """A circle in a graph, its first node at both ends; nothing when there is none."""
     done: set[str] = set()
     for start in graph:
-        path: list[str] = []
+        path = [start]
         stack = [(start, iter(graph.get(start, ())))]
-        path.append(start)
         while stack:
             node, following = stack[-1]
             below = next(following, None)
@@ -175,34 +136,17 @@ def _diagram(document: Document) -> Iterator[Finding]:
     shown = diagrams_in(section.text) if section else []
     if not shown:
         return
-    place = where(document, "container-diagram")
+    place, fix = where(document, "container-diagram"), "Have it drawn anew."
     in_diagram = {name for name in shown[0].declared if name.startswith(("CP", "IN"))}
     in_tables = {node_id(one.id) for prefix in ("CP", "IN") for one in document.items(prefix)}
     for name in sorted(in_tables - in_diagram):
-        yield Finding(
-            "A7",
-            "error",
-            place,
-            f"{name} is in the tables, not in the diagram",
-            "Have it drawn anew.",
-        )
+        yield place.error("A7", f"{name} is in the tables, not in the diagram", fix)
     for name in sorted(in_diagram - in_tables):
-        yield Finding(
-            "A7",
-            "error",
-            place,
-            f"{name} is in the diagram, not in the tables",
-            "Have it drawn anew.",
-        )
+        yield place.error("A7", f"{name} is in the diagram, not in the tables", fix)
     for start, label, end in shown[0].edges:
         if label.strip('" ').casefold() in {"", "uses", "use"}:
-            yield Finding(
-                "A7",
-                "warning",
-                place,
-                f"the line from {start} to {end} does not say what it does",
-                "Label it.",
-            )
+            said = f"the line from {start} to {end} does not say what it does"
+            yield place.warning("A7", said, "Label it.")
 
 
 def _constraints(document: Document, vision: Document | None) -> Iterator[Finding]:
@@ -216,30 +160,18 @@ def _constraints(document: Document, vision: Document | None) -> Iterator[Findin
     goals = {same_text(one.text) for one in document.items("QG")}
     for one in constraints:
         if one.id not in named and same_text(one.text) not in goals:
-            yield Finding(
-                "A8", "info", where(document, "constraints", one.id), f"nothing in the architecture answers {one.id}",
-                "Name it where it is met, or say that it is not about the architecture.",
-            )  # fmt: skip
+            place = where(document, "constraints", one.id)
+            fix = "Name it where it is met, or say that it is not about the architecture."
+            yield place.info("A8", f"nothing in the architecture answers {one.id}", fix)
 
 
 def _security(document: Document) -> Iterator[Finding]:
     section = document.section("security")
-    text = section.text if section else ""
-    known = "\n".join(line for line in text.split("\n") if NOT_KNOWN not in line)
+    known = known_lines(section.text) if section else ""
     place = where(document, "security")
     if not _BOUNDARY.search(known):
-        yield Finding(
-            "A9",
-            "warning",
-            place,
-            "no trust boundary is named",
-            "Say where unchecked input enters.",
-        )
+        fix = "Say where unchecked input enters."
+        yield place.warning("A9", "no trust boundary is named", fix)
     if not _SECRETS.search(_NOT_SAID.sub(" ", known)):
-        yield Finding(
-            "A9",
-            "warning",
-            place,
-            "nothing about secrets",
-            "Say where keys and passwords are kept.",
-        )
+        fix = "Say where keys and passwords are kept."
+        yield place.warning("A9", "nothing about secrets", fix)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from clew.advisors.documents.model import Document, Finding, Kind, Question
+    from clew.advisors.documents.model import Document, Finding, Question
+    from clew.advisors.documents.templates import Kind
 
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from clew.advisors.checks.structure import where
+from clew.advisors.checks.structure import missing, where
 from clew.advisors.documents.model import NOT_KNOWN, Finding, same_text
-from clew.advisors.extract import patterns as cues
+from clew.advisors.extract import patterns
 from clew.advisors.extract.conflicts import conflicts
 from clew.advisors.extract.gaps import measurable
 from clew.advisors.extract.lexicon import technologies_in
@@ -54,163 +54,109 @@ def _objectives(document: Document) -> Iterator[Finding]:
         place = where(document, "objectives", item.id)
         text = f"{item.text} {item.get('target')}"
         if not measurable(item):
-            yield Finding(
-                "V1",
-                "error" if hopeless and not item.get("target") else "warning",
-                place,
-                f"{item.id} has neither a number nor a date",
-                "Say by how much and by when.",
-            )
-        elif not cues.AMOUNT.search(text) and not _BASELINE.search(text):
-            yield Finding(
-                "V1",
-                "warning",
-                place,
-                f"{item.id} has no unit and no baseline",
-                "Say from what to what.",
-            )
+            found = place.error if hopeless and not item.get("target") else place.warning
+            said = f"{item.id} has neither a number nor a date"
+            yield found("V1", said, "Say by how much and by when.")
+        elif not patterns.AMOUNT.search(text) and not _BASELINE.search(text):
+            said = f"{item.id} has no unit and no baseline"
+            yield place.warning("V1", said, "Say from what to what.")
         if item.id not in measured:
-            yield Finding(
-                "V3",
-                "warning",
-                place,
-                f"{item.id} has no metric",
-                "Add a metric that names it as its objective.",
-            )
+            fix = "Add a metric that names it as its objective."
+            yield place.warning("V3", f"{item.id} has no metric", fix)
 
 
 def _metrics(document: Document) -> Iterator[Finding]:
     for item in document.items("SM"):
-        missing = [
-            one for one in ("target", "measured by", "deadline", "objective") if not item.get(one)
-        ]
-        if missing:
-            yield Finding(
-                "V2", "warning", where(document, "metrics", item.id), f"{item.id} lacks: {', '.join(missing)}",
-                "Fill in the table.",
-            )  # fmt: skip
+        if lacks := missing(item, "target", "measured by", "deadline", "objective"):
+            place = where(document, "metrics", item.id)
+            yield place.warning("V2", f"{item.id} lacks: {lacks}", "Fill in the table.")
 
 
 def _scope(document: Document) -> Iterator[Finding]:
-    if not document.items("EX"):
-        yield Finding(
-            "V4",
-            "warning",
-            where(document, "exclusions"),
-            "nothing is excluded",
-            "Say what it will not do.",
-        )
+    exclusions = document.items("EX")
+    if not exclusions:
+        place = where(document, "exclusions")
+        yield place.warning("V4", "nothing is excluded", "Say what it will not do.")
     features = {same_text(plain(one.text)): one.id for one in document.items("FE")}
-    for item in document.items("EX"):
-        twin = features.get(same_text(plain(item.text)))
-        if twin:
+    for item in exclusions:
+        if twin := features.get(same_text(plain(item.text))):
             place = where(document, "exclusions", item.id)
-            yield Finding(
-                "V4",
-                "error",
-                place,
-                f"{item.id} excludes what {twin} promises",
-                "Keep one of them.",
-            )
+            yield place.error("V4", f"{item.id} excludes what {twin} promises", "Keep one of them.")
     for item in document.items("FE"):
         if not item.get("release"):
             place = where(document, "features", item.id)
-            yield Finding(
-                "V8", "warning", place, f"{item.id} belongs to no release", "Write 1 or later."
-            )
+            yield place.warning("V8", f"{item.id} belongs to no release", "Write 1 or later.")
 
 
 def _people(document: Document) -> Iterator[Finding]:
     people = document.items("ST")
     if not any("primary" in one.get("role") for one in people):
-        yield Finding(
-            "V5",
-            "error",
-            where(document, "stakeholders"),
-            "nobody is a primary user",
-            "Say who uses it first.",
-        )
+        place = where(document, "stakeholders")
+        yield place.error("V5", "nobody is a primary user", "Say who uses it first.")
     for item in people:
         if not item.get("interest"):
             place = where(document, "stakeholders", item.id)
-            yield Finding(
-                "V5", "warning", place, f"{item.id} has no interest", "Say what is in it for them."
-            )
+            yield place.warning("V5", f"{item.id} has no interest", "Say what is in it for them.")
 
 
 def check_risks(document: Document, rule: str) -> Iterator[Finding]:
     """Each risk has a probability, an impact, a mitigation and an owner."""
     for item in document.items("RI"):
-        missing = [
-            one for one in ("probability", "impact", "mitigation", "owner") if not item.get(one)
-        ]
-        if missing:
-            yield Finding(
-                rule, "warning", where(document, "risks", item.id), f"{item.id} lacks: {', '.join(missing)}",
-                "Fill in the table; “unassigned” is an owner, too.",
-            )  # fmt: skip
+        if lacks := missing(item, "probability", "impact", "mitigation", "owner"):
+            place = where(document, "risks", item.id)
+            fix = "Fill in the table; “unassigned” is an owner, too."
+            yield place.warning(rule, f"{item.id} lacks: {lacks}", fix)
 
 
 def _assumptions(document: Document) -> Iterator[Finding]:
     for item in document.items("AS"):
         if item.get("state") not in _STATES:
             place = where(document, "assumptions", item.id)
-            yield Finding(
-                "V7",
-                "warning",
-                place,
-                f"{item.id} does not say whether it is confirmed",
-                "Add “state: unconfirmed”.",
-            )
+            said = f"{item.id} does not say whether it is confirmed"
+            yield place.warning("V7", said, "Add “state: unconfirmed”.")
+
+
+def known_lines(text: str) -> str:
+    """The text without the lines that only say that something is not known."""
+    return "\n".join(line for line in text.split("\n") if NOT_KNOWN not in line)
 
 
 def _statement(document: Document) -> Iterator[Finding]:
     section = document.section("vision")
     if section is None:
         return
-    text = f"{section.text} {section.after}"
-    known = "\n".join(line for line in text.split("\n") if NOT_KNOWN not in line)
+    text = known_lines(f"{section.text} {section.after}")
     for name, pattern in _PARTS_OF_STATEMENT.items():
-        if not pattern.search(known):
-            yield Finding(
-                "V9",
-                "warning",
-                where(document, "vision"),
-                f"the statement names no {name}",
-                "Add it.",
-            )
+        if not pattern.search(text):
+            place = where(document, "vision")
+            yield place.warning("V9", f"the statement names no {name}", "Add it.")
 
 
 def _priorities(document: Document) -> Iterator[Finding]:
     kinds = [one.get("kind").casefold() for one in document.items("PR")]
     if len(kinds) >= 5 and set(kinds) == {"driver"}:
-        yield Finding(
-            "V10", "error", where(document, "priorities"), "everything is a driver, so nothing is", "Say what gives way."
-        )  # fmt: skip
+        place = where(document, "priorities")
+        yield place.error("V10", "everything is a driver, so nothing is", "Say what gives way.")
 
 
 def _wording(document: Document) -> Iterator[Finding]:
     for item in document.items():
-        if item.prefix in {"BO", "SM", "FE", "CO", "QG"}:
-            found = vague_word(item)
-            if found:
-                yield Finding(
-                    "V11", "warning", where(document, "", item.id), f"“{found}” says nothing without a number",
-                    "Say how much, how many, or how quick.",
-                )  # fmt: skip
+        found = vague_word(item) if item.prefix in {"BO", "SM", "FE", "CO", "QG"} else ""
+        if found:
+            said = f"“{found}” says nothing without a number"
+            fix = "Say how much, how many, or how quick."
+            yield where(document, "", item.id).warning("V11", said, fix)
     section = document.section("problem")
     named = technologies_in(section.text) if section else []
     if named:
-        yield Finding(
-            "V12", "warning", where(document, "problem"), f"{named[0].name} is a solution, not a problem",
-            "Move it to the constraints.",
-        )  # fmt: skip
+        said = f"{named[0].name} is a solution, not a problem"
+        yield where(document, "problem").warning("V12", said, "Move it to the constraints.")
 
 
 def vague_word(item: Item) -> str:
     """A word that promises something, with no number near it."""
     text = plain(item.text)
-    for found in cues.VAGUE.finditer(text):
+    for found in patterns.VAGUE.finditer(text):
         near = text[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
         if not any(c.isdigit() for c in near):
             return found[0]
@@ -221,10 +167,10 @@ def check_questions(document: Document, rule: str) -> Iterator[Finding]:
     """A question that must be answered and is not makes the document not ready."""
     for item in document.items("Q"):
         if item.get("blocking") == "yes" and not item.get("answer"):
-            yield Finding(
-                rule, "error", where(document, "questions", item.id), f"{item.id} must be answered: {item.text}",
-                f"Answer it; recommended: {item.get('default')}." if item.get("default") else "Answer it.",
-            )  # fmt: skip
+            default = item.get("default")
+            fix = f"Answer it; recommended: {default}." if default else "Answer it."
+            place = where(document, "questions", item.id)
+            yield place.error(rule, f"{item.id} must be answered: {item.text}", fix)
 
 
 def check_conflicts(document: Document, rule: str) -> Iterator[Finding]:
@@ -232,6 +178,5 @@ def check_conflicts(document: Document, rule: str) -> Iterator[Finding]:
     for one in conflicts(document.items()):
         names = " and ".join(dict.fromkeys((one.first.id, one.second.id)))
         verb = "contradict each other" if one.first.id != one.second.id else "contradicts itself"
-        yield Finding(
-            rule, "error", where(document, "", one.first.id), f"{names} {verb}: {one.reason}", "Keep what holds."
-        )  # fmt: skip
+        place = where(document, "", one.first.id)
+        yield place.error(rule, f"{names} {verb}: {one.reason}", "Keep what holds.")

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.advisors.conversation.store import Conversation, ConversationStore, StoredDocument
-    from clew.advisors.documents.model import Document, Facts, Kind
+    from clew.advisors.documents.model import Document, Facts
+    from clew.advisors.documents.templates import Kind
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from clew.kit.times import today
 if TYPE_CHECKING:
     from clew.advisors.conversation.document_state import Standing
     from clew.advisors.conversation.store import Conversation
-    from clew.advisors.documents.model import Document, Facts, Kind
+    from clew.advisors.documents.model import Document, Facts
+    from clew.advisors.documents.templates import Kind
 
 RECORDS = "adr/"
 

@@ -56,7 +56,7 @@ def _with_questions(facts: Facts, document: Document) -> Facts:
         if facts.get(item.id) is None:
             known = asked.get(same_text(item.text))
             topic = known.topic if known else f"earlier {item.id}"
-            facts = replace(facts, items=(*facts.items, item.but(topic=topic)))
+            facts = facts.including(item.but(topic=topic))
     return facts
 
 

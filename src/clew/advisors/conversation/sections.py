@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Final
 from clew.advisors.checks import document as checks
 from clew.advisors.documents.document import with_ids
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Item, Section, same_text, template_of
+from clew.advisors.documents.model import Item, same_text, templated
 from clew.advisors.documents.templates import TEMPLATES
 from clew.advisors.extract import questions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from clew.advisors.documents.model import Document, Facts, Finding, Kind
+    from clew.advisors.documents.model import Document, Facts, Finding, Section
+    from clew.advisors.documents.templates import Kind
 
 BUILDER: Final = "builder"
 CALLER: Final = "caller"
@@ -52,13 +53,13 @@ class Applied:
 
 def writable(kind: Kind) -> list[str]:
     """The keys of the sections that others may write."""
-    return [one.key for one in TEMPLATES[kind] if one.key not in DERIVED]
+    return [one.key for one in TEMPLATES[kind].values() if one.key not in DERIVED]
 
 
 def section_key(kind: Kind, name: str) -> str | None:
     """The key that a key, a heading or one of its other names stands for."""
     wanted = same_text(name)
-    for template in TEMPLATES[kind]:
+    for template in TEMPLATES[kind].values():
         known = (template.key, template.heading, *template.aliases)
         if wanted in {same_text(one) for one in known}:
             return template.key
@@ -113,14 +114,13 @@ def _not_even_tried(
 
 
 def _with_section(document: Document, key: str, body: str, author: str) -> Document:
-    template = template_of(document.kind, key)
-    assert template is not None
+    prefix = TEMPLATES[document.kind][key].items.prefix
     lines = body.strip().split("\n")
     if lines[0].startswith("#") and section_key(document.kind, lines[0].strip("# ")) == key:
         lines = lines[1:]  # a heading repeated by whoever wrote the section
-    if template.prefix:
-        lines = _labelled(lines, template.prefix, document)
-    made = Section(key, template.heading, template.level, "\n".join(lines))
+    if prefix:
+        lines = _labelled(lines, prefix, document)
+    made = templated(document.kind, key, "\n".join(lines))
     numbered = with_ids(document.with_section(made)).section(key) or made
     old = document.section(key)
     items = tuple(_sourced(item, old, author) for item in numbered.items)
@@ -190,7 +190,7 @@ def absorbed(facts: Facts, edited: Document, before: Document | None, source: st
         fact = facts.get(item.id)
         if fact is None:
             sourced = item if item.source else item.but(source=source)
-            facts = replace(facts, items=(*facts.items, sourced))
+            facts = facts.including(sourced)
         else:
             facts = facts.replacing(_changed(fact, item, known.get(item.id)))
     there = {item.id for item in complete.items()}

@@ -38,7 +38,8 @@ from clew.models.language import load_language_model, seconds_allowed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clew.advisors.documents.model import Brief, Document, Finding, Kind, Question
+    from clew.advisors.documents.model import Brief, Document, Finding, Question
+    from clew.advisors.documents.templates import Kind
     from clew.kit.call import Call
 
 LONGEST_TEXT = 200_000

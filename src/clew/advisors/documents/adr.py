@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from clew.advisors.documents.document import parse, render_body
-from clew.advisors.documents.headings import slug
-from clew.advisors.documents.model import PREAMBLE, Document, Section
+from clew.advisors.documents.model import Document, Section
+from clew.advisors.documents.templates import PREAMBLE, slug
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.text.display import os_reason, shown_path
 

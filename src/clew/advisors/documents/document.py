@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.advisors.documents.markdown import REFERENCE, cell, outside_code, visible
-from clew.advisors.documents.model import PREAMBLE, Document, Item, Section, template_of
+from clew.advisors.documents.model import Document, Section, card
+from clew.advisors.documents.templates import TEMPLATES, Items
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import JsonError, dumps, loads
 
 if TYPE_CHECKING:
-    from clew.advisors.documents.model import Kind, Template
+    from clew.advisors.documents.model import Item
+    from clew.advisors.documents.templates import Kind
 
 LARGEST_TEXT = 2_000_000
 HEADING = re.compile(r" {0,3}(#{1,3})(?:[ \t]+(.*))?$")
@@ -72,21 +75,15 @@ def with_ids(document: Document) -> Document:
         prefix, _, number = found.partition("-")
         numbers[prefix] = max(numbers.get(prefix, 0), int(number))
     for section in document.sections:
-        template = template_of(document.kind, section.key)
-        prefix = template.prefix if template else ""
+        prefix = _items_of(document.kind, section).prefix
         if not prefix or all(item.id for item in section.items):
             continue
         items = []
         for item in section.items:
-            if item.id:
-                items.append(item)
-                continue
-            numbers[prefix] = numbers.get(prefix, 0) + 1
-            items.append(Item(f"{prefix}-{numbers[prefix]}", item.text, item.attributes))
-        changed = Section(
-            section.key, section.heading, section.level, section.text, tuple(items), section.after
-        )
-        document = document.with_section(changed)
+            if not item.id:
+                numbers[prefix] = numbers.get(prefix, 0) + 1
+            items.append(item if item.id else replace(item, id=f"{prefix}-{numbers[prefix]}"))
+        document = document.with_section(replace(section, items=tuple(items)))
     return document
 
 
@@ -95,22 +92,24 @@ def _heading_words(text: str) -> str:
 
 
 def _body(kind: Kind, section: Section) -> list[str]:
-    template = template_of(kind, section.key)
-    return [section.text, _items(section.items, template), section.after]
+    template = _items_of(kind, section)
+    if section.items and template.layout == "table":
+        items = _table(section.items, template)
+    else:
+        cards = template.layout == "card"
+        items = "\n".join(_bullet(item, as_card=cards) for item in section.items)
+    return [section.text, items, section.after]
 
 
-def _items(items: tuple[Item, ...], template: Template | None) -> str:
-    if not items:
-        return ""
-    if template and template.layout == "table":
-        return _table(items, template)
-    cards = template is not None and template.layout == "card"
-    return "\n".join(_bullet(item, as_card=cards) for item in items)
+def _items_of(kind: Kind, section: Section) -> Items:
+    template = TEMPLATES[kind].get(section.key)
+    return template.items if template else Items()
 
 
-def _table(items: tuple[Item, ...], template: Template) -> str:
-    more = dict.fromkeys(key for item in items for key in item.attributes)
-    used = [*template.columns, *(name for name in more if name not in template.columns)]
+def _table(items: tuple[Item, ...], template: Items) -> str:
+    used = list(
+        dict.fromkeys([*template.columns, *(key for item in items for key in item.attributes)])
+    )
     header = ["Id", template.noun, *(name.capitalize() for name in used)]
     rows = [[item.id, item.text, *(item.get(name) for name in used)] for item in items]
     lines = [header, ["---"] * len(header), *([cell(one) for one in row] for row in rows)]
@@ -118,19 +117,12 @@ def _table(items: tuple[Item, ...], template: Template) -> str:
 
 
 def _bullet(item: Item, *, as_card: bool) -> str:
-    label = f"**{item.id}** " if item.id else ""
-    first = f"- {label}{item.text}".rstrip()
-    if not item.attributes:
-        return first
+    first, *below = card(item)
     hard = any(mark in value for value in item.attributes.values() for mark in ("; ", "_(", ")_"))
-    if as_card or hard:
-        return "\n".join([first, *(f"  - {_pair(*one)}" for one in item.attributes.items())])
+    if as_card or hard or not below:
+        return "\n".join([first, *below])
     pairs = "; ".join(f"{key}: {value}" for key, value in item.attributes.items())
     return f"{first} _({pairs})_"
-
-
-def _pair(key: str, value: str) -> str:
-    return f"{key.capitalize()}: {value}"
 
 
 def _front_matter(document: Document) -> str:
@@ -177,15 +169,3 @@ def _unquoted(text: str) -> str:
     if len(value) > 1 and value[0] == value[-1] == "'":
         return value[1:-1].replace("''", "'")
     return value
-
-
-__all__ = [
-    "HEADING",
-    "LARGEST_TEXT",
-    "PREAMBLE",
-    "parse",
-    "render",
-    "render_body",
-    "scalar",
-    "with_ids",
-]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from clew.advisors.documents.model import Kind
+    from clew.advisors.documents.templates import Kind
 
 DIRECTORY = "CLEW_DOCS"
 DEFAULT_DIRECTORY: Final = "docs"

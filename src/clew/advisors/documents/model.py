@@ -6,17 +6,11 @@ brought into the form that survives being written and read. No type here touches
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from clew.advisors.documents.headings import (
-    PREAMBLE,
-    heading_text,
-    metadata_value,
-    settled,
-    valid_name,
-)
 from clew.advisors.documents.markdown import (
     ID,
     PREFIXES,
@@ -26,8 +20,9 @@ from clew.advisors.documents.markdown import (
     prose,
     split_body,
     take_trailing,
+    visible,
 )
-from clew.advisors.documents.templates import TEMPLATES, Kind, Layout, Template, template_of
+from clew.advisors.documents.templates import PREAMBLE, TEMPLATES, Kind, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,29 +31,7 @@ Severity = Literal["error", "warning", "info"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 NOT_KNOWN: Final = "Not known yet"
-
-__all__ = [
-    "KINDS",
-    "NOT_KNOWN",
-    "PREAMBLE",
-    "PREFIXES",
-    "TEMPLATES",
-    "Brief",
-    "BriefSection",
-    "Document",
-    "Facts",
-    "Finding",
-    "Item",
-    "Kind",
-    "Layout",
-    "Question",
-    "Section",
-    "Severity",
-    "Template",
-    "same_text",
-    "template_of",
-    "with_references",
-]
+_METADATA_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
 
 @dataclass(frozen=True)
@@ -129,11 +102,11 @@ class Section:
     after: str = ""
 
     def __post_init__(self) -> None:
-        written = [_card(item) for item in self.items]
-        parts = [prose(self.text), "\n".join(written), prose(self.after)]
+        written = "\n".join(line for item in self.items for line in card(item))
+        parts = [prose(self.text), written, prose(self.after)]
         text, raw, after = split_body("\n\n".join(part for part in parts if part))
         items = tuple(Item(*one) for one in raw)
-        object.__setattr__(self, "heading", heading_text(self.heading))
+        object.__setattr__(self, "heading", _heading(self.heading))
         object.__setattr__(self, "level", min(max(self.level, 0), 3))
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "items", items)
@@ -159,9 +132,9 @@ class Document:
     metadata: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "title", heading_text(self.title))
+        object.__setattr__(self, "title", _heading(self.title))
         object.__setattr__(self, "metadata", _metadata(self.metadata))
-        object.__setattr__(self, "sections", settled(self.kind, self.title, self.sections))
+        object.__setattr__(self, "sections", _keyed(self.kind, self.title, self.sections))
 
     def section(self, key: str) -> Section | None:
         """The section of that key."""
@@ -203,15 +176,8 @@ class Question:
 
     def as_json(self) -> dict[str, Any]:
         """The question as a tool's result has it."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "why": self.why,
-            "options": list(self.options),
-            "default": self.default,
-            "section": self.section,
-            "blocking": self.blocking,
-        }
+        told = {key: value for key, value in vars(self).items() if key != "topic"}
+        return {**told, "options": list(self.options)}
 
 
 @dataclass(frozen=True)
@@ -226,13 +192,7 @@ class Finding:
 
     def as_json(self) -> dict[str, str]:
         """The finding as JSON has it."""
-        return {
-            "rule": self.rule,
-            "severity": self.severity,
-            "location": self.location,
-            "message": self.message,
-            "fix": self.fix,
-        }
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -256,12 +216,35 @@ class Brief:
     questions: tuple[Question, ...]
 
 
+class _OfKind:
+    """The facts of one kind as an attribute."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def __get__(self, facts: Facts, owner: object = None) -> tuple[Item, ...]:
+        return facts.of(self._prefix)
+
+
 @dataclass(frozen=True)
 class Facts:
     """What is known, each statement with an id and its source. Ids are never given twice."""
 
     title: str = ""
     items: tuple[Item, ...] = ()
+
+    objectives = _OfKind("BO")
+    metrics = _OfKind("SM")
+    features = _OfKind("FE")
+    exclusions = _OfKind("EX")
+    stakeholders = _OfKind("ST")
+    constraints = _OfKind("CO")
+    assumptions = _OfKind("AS")
+    risks = _OfKind("RI")
+    technologies = _OfKind("TE")
+    integrations = _OfKind("IN")
+    quality_goals = _OfKind("QG")
+    components = _OfKind("CP")
 
     @cached_property
     def _by_prefix(self) -> dict[str, tuple[Item, ...]]:
@@ -287,17 +270,14 @@ class Facts:
         named = {key.replace("_", " "): value for key, value in attributes.items()}
         return self.merged(Facts(items=(Item(f"{prefix}-1", text, named),)))
 
-    def replacing(self, item: Item) -> Facts:
-        """These facts with the one of that id replaced."""
-        items = tuple(item if old.id == item.id else old for old in self.items)
-        return replace(self, items=items)
+    def including(self, *items: Item) -> Facts:
+        """These facts and more, under the ids that they have."""
+        return replace(self, items=(*self.items, *items))
 
-    def replacing_all(self, items: Iterable[Item]) -> Facts:
+    def replacing(self, *items: Item) -> Facts:
         """These facts with those of the same ids replaced."""
         new = {item.id: item for item in items}
-        return (
-            replace(self, items=tuple(new.get(old.id, old) for old in self.items)) if new else self
-        )
+        return replace(self, items=tuple(new.get(old.id, old) for old in self.items))
 
     def without(self, item_ids: Iterable[str]) -> Facts:
         """These facts without some."""
@@ -335,66 +315,6 @@ class Facts:
         items = tuple(Item.from_json(item) for item in value.get("items", []))
         return Facts(str(value.get("title", "")), items)
 
-    @property
-    def objectives(self) -> tuple[Item, ...]:
-        """What the project is to reach."""
-        return self.of("BO")
-
-    @property
-    def metrics(self) -> tuple[Item, ...]:
-        """How it is measured."""
-        return self.of("SM")
-
-    @property
-    def features(self) -> tuple[Item, ...]:
-        """What the product does."""
-        return self.of("FE")
-
-    @property
-    def exclusions(self) -> tuple[Item, ...]:
-        """What it does not."""
-        return self.of("EX")
-
-    @property
-    def stakeholders(self) -> tuple[Item, ...]:
-        """Who uses it or has a say."""
-        return self.of("ST")
-
-    @property
-    def constraints(self) -> tuple[Item, ...]:
-        """What must be so."""
-        return self.of("CO")
-
-    @property
-    def assumptions(self) -> tuple[Item, ...]:
-        """What is taken as true."""
-        return self.of("AS")
-
-    @property
-    def risks(self) -> tuple[Item, ...]:
-        """What may go wrong."""
-        return self.of("RI")
-
-    @property
-    def technologies(self) -> tuple[Item, ...]:
-        """What it is built with."""
-        return self.of("TE")
-
-    @property
-    def integrations(self) -> tuple[Item, ...]:
-        """Which other systems it talks to."""
-        return self.of("IN")
-
-    @property
-    def quality_goals(self) -> tuple[Item, ...]:
-        """How well it must do its work."""
-        return self.of("QG")
-
-    @property
-    def components(self) -> tuple[Item, ...]:
-        """The parts it consists of."""
-        return self.of("CP")
-
 
 def same_text(text: str) -> str:
     """The text as it is compared: case, punctuation and blanks do not count."""
@@ -425,14 +345,55 @@ def _filled(
     )
 
 
-def _card(item: Item) -> str:
-    """The item in the form that every reader of items understands."""
+def card(item: Item) -> list[str]:
+    """The lines of the item in the form that every reader of items understands."""
     label = f"**{item.id}** " if item.id else ""
-    lines = [f"- {label}{item.text}".rstrip()]
-    lines += [f"  - {key.capitalize()}: {value}" for key, value in item.attributes.items()]
-    return "\n".join(lines)
+    below = (f"  - {key.capitalize()}: {value}" for key, value in item.attributes.items())
+    return [f"- {label}{item.text}".rstrip(), *below]
+
+
+def templated(kind: Kind, key: str, text: str, items: tuple[Item, ...] = ()) -> Section:
+    """A section under the heading that its template has."""
+    template = TEMPLATES[kind][key]
+    return Section(key, template.heading, template.level, text, items)
+
+
+def _heading(text: str) -> str:
+    """The heading as it is kept: one line, without marks at its end."""
+    line = one_line(text)
+    while line.endswith("#"):
+        line = line.rstrip("#").rstrip()
+    return line
+
+
+def _keyed(kind: Kind, title: str, sections: Iterable[Section]) -> tuple[Section, ...]:
+    """The sections with keys that follow from their headings, each key once."""
+    found: dict[str, Section] = {}
+    for position, section in enumerate(sections):
+        if position == 0 and not section.heading:
+            if not section.is_empty:
+                found[PREAMBLE] = replace(section, key=PREAMBLE, level=0)
+            continue
+        heading = section.heading or "Untitled"
+        key = name = key_of(kind, heading)
+        number = 2
+        while key in found:
+            key = f"{name}-{number}"
+            number += 1
+        level = max(section.level, 1 if title else 2)
+        found[key] = replace(section, key=key, heading=heading, level=level)
+    return tuple(found.values())
 
 
 def _metadata(given: Mapping[str, str]) -> dict[str, str]:
-    named = {key: metadata_value(value) for key, value in given.items() if valid_name(key)}
+    """Metadata as front matter can hold them: valid names, no empty values."""
+    named = {key: _value(text) for key, text in given.items() if _METADATA_NAME.fullmatch(key)}
     return {key: value for key, value in named.items() if value}
+
+
+def _value(text: str) -> str:
+    """One line, or an indented block on the lines below."""
+    plain = visible(text).rstrip()
+    first, *block = plain.split("\n")
+    indented = (line.strip() and line.startswith((" ", "\t", "- ")) for line in block)
+    return plain if block and not first and all(indented) else one_line(text)

@@ -1,307 +1,298 @@
-"""Which sections each kind of document has, what stands in them, and how they are laid out."""
+"""Which sections each kind of document has, which headings stand for them, and what is in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+import re
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal["vision", "architecture", "adr"]
 Layout = Literal["table", "line", "card"]
 
+PREAMBLE: Final = "preamble"
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*[.)]?|[IVX]+\.)\s+")
 
-@dataclass(frozen=True)
-class Template:
-    """What a section of a kind of document is for, and how its items are laid out."""
 
-    key: str
-    heading: str
-    level: int = 3
+class Items(NamedTuple):
+    """The items of a section: the prefix of their ids, how they are laid out, their columns."""
+
     prefix: str = ""
     layout: Layout = "line"
     noun: str = ""
     columns: tuple[str, ...] = ()
-    required: bool = True
+
+
+class Template(NamedTuple):
+    """What a section of a kind of document is for, and which items it has."""
+
+    key: str
+    heading: str
+    level: int = 3
+    rule: str = ""
+    items: Items = Items()
     aliases: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
+    required: bool = True
+
+
+def _table(prefix: str, noun: str, *columns: str) -> Items:
+    return Items(prefix, "table", noun, columns)
 
 
 _RISKS = Template(
     "risks",
     "Risks",
-    prefix="RI",
-    layout="table",
-    noun="Risk",
-    columns=("probability", "impact", "mitigation", "owner", "source"),
+    rule="Each risk has a probability, an impact, a mitigation, and an owner or `unassigned`.",
+    items=_table("RI", "Risk", "probability", "impact", "mitigation", "owner", "source"),
     aliases=("business risks", "risks and mitigations", "risks and technical debt"),
-    rules=("Each risk has a probability, an impact, a mitigation, and an owner or `unassigned`.",),
 )
 _QUESTIONS = Template(
     "questions",
     "Open questions",
     2,
-    prefix="Q",
-    layout="card",
-    aliases=("questions",),
-    rules=("At most five first; each has a recommended default.",),
+    rule="At most five first; each has a recommended default.",
+    items=Items("Q", "card"),
 )
 _SET_ASIDE = Template(
     "set-aside",
     "Set aside",
     2,
-    prefix="SA",
+    rule="Text that speaks to a reader's tools instead of about the project; never obeyed.",
+    items=Items("SA"),
     required=False,
-    rules=("Text that speaks to a reader's tools instead of about the project; never obeyed.",),
 )
 _CONSTRAINTS = Template(
     "constraints",
     "Constraints",
-    prefix="CO",
-    rules=("What must be so, in the words of whoever said it.",),
+    rule="What must be so, in the words of whoever said it.",
+    items=Items("CO"),
     aliases=("constraints and assumptions",),
 )
 
-VISION: Final = (
-    Template("business", "Business requirements", 2, rules=("Why the project exists.",)),
-    Template("background", "Background", rules=("What there is today, without solutions.",)),
+_VISION: Final = (
+    Template("business", "Business requirements", 2, rule="Why the project exists."),
+    Template("background", "Background", rule="What there is today, without solutions."),
     Template(
         "problem",
         "Problem and opportunity",
-        aliases=("problem", "opportunity", "problem statement"),
-        rules=("The problem, not the solution: no technologies here.",),
+        rule="The problem, not the solution: no technologies here.",
+        aliases=("opportunity", "problem statement"),
     ),
     Template(
         "objectives",
         "Objectives",
-        prefix="BO",
+        rule="Each objective has a number or a date, with a unit or a baseline.",
+        items=Items("BO"),
         aliases=("business objectives", "goals", "project goals"),
-        rules=("Each objective has a number or a date, with a unit or a baseline.",),
     ),
     Template(
         "metrics",
         "Success metrics",
-        prefix="SM",
-        layout="table",
-        noun="Metric",
-        columns=("objective", "target", "measured by", "deadline", "source"),
-        aliases=("metrics",),
-        rules=("Each metric has a target, a way to measure it, a deadline and an objective.",),
+        rule="Each metric has a target, a way to measure it, a deadline and an objective.",
+        items=_table("SM", "Metric", "objective", "target", "measured by", "deadline", "source"),
     ),
     Template(
         "vision",
         "Vision statement",
-        aliases=("vision", "project vision"),
-        rules=("For WHO, with NEED, PRODUCT is a CATEGORY that BENEFIT, unlike ALTERNATIVE.",),
+        rule="For WHO, with NEED, PRODUCT is a CATEGORY that BENEFIT, unlike ALTERNATIVE.",
+        aliases=("project vision",),
     ),
     _RISKS,
     Template(
         "assumptions",
         "Assumptions and dependencies",
-        prefix="AS",
-        aliases=("assumptions",),
-        rules=("Each assumption says whether it is confirmed.",),
+        rule="Each assumption says whether it is confirmed.",
+        items=Items("AS"),
     ),
-    Template("scope", "Scope and limitations", 2, aliases=("scope",)),
+    Template("scope", "Scope and limitations", 2),
     Template(
         "features",
         "Features by release",
-        prefix="FE",
-        layout="table",
-        noun="Feature",
-        columns=("release", "objective", "source"),
-        aliases=("features", "major features", "key features", "key features & scope"),
-        rules=("Each feature belongs to a release and serves an objective.",),
+        rule="Each feature belongs to a release and serves an objective.",
+        items=_table("FE", "Feature", "release", "objective", "source"),
+        aliases=("major features", "key features", "key features & scope"),
     ),
     Template(
         "exclusions",
         "Exclusions",
-        prefix="EX",
+        rule="At least one exclusion; none is also a feature.",
+        items=Items("EX"),
         aliases=("out of scope", "limitations and exclusions", "non-goals"),
-        rules=("At least one exclusion; none is also a feature.",),
     ),
     Template("context", "Business context", 2),
     Template(
         "stakeholders",
         "Stakeholders",
-        prefix="ST",
-        layout="table",
-        noun="Who",
-        columns=("role", "interest", "source"),
+        rule="At least one primary user; each has an interest.",
+        items=_table("ST", "Who", "role", "interest", "source"),
         aliases=("stakeholders & users", "stakeholders and users", "users", "stakeholder profiles"),
-        rules=("At least one primary user; each has an interest.",),
     ),
     _CONSTRAINTS,
     Template(
         "priorities",
         "Priorities",
-        prefix="PR",
-        layout="table",
-        noun="Dimension",
-        columns=("kind", "reason", "source"),
+        rule="Features, quality, schedule, cost, staff: constraint, driver or degree of freedom.",
+        items=_table("PR", "Dimension", "kind", "reason", "source"),
         aliases=("project priorities",),
-        rules=(
-            "Features, quality, schedule, cost, staff: constraint, driver or degree of freedom.",
-        ),
     ),
-    Template(
-        "deployment",
-        "Deployment",
-        required=False,
-        aliases=("deployment considerations",),
-    ),
+    Template("deployment", "Deployment", aliases=("deployment considerations",), required=False),
     _QUESTIONS,
     _SET_ASIDE,
 )
 
-ARCHITECTURE: Final = (
+_ARCHITECTURE: Final = (
     Template(
         "context",
         "Context",
         2,
+        rule="Who uses the system, what it talks to, and what it builds on.",
         aliases=("system context", "context and scope", "introduction"),
-        rules=("Who uses the system, what it talks to, and what it builds on.",),
     ),
     _CONSTRAINTS,
     Template(
         "components",
         "Components",
         2,
-        prefix="CP",
-        layout="table",
-        noun="Component",
-        columns=("responsibility", "technology", "data", "depends on", "features", "source"),
-        aliases=("building blocks", "building block view", "component model"),
-        rules=(
-            "Each component has one responsibility, names its data and the features it serves.",
+        rule="Each component has one responsibility, names its data and the features it serves.",
+        items=_table(
+            "CP",
+            "Component",
+            "responsibility",
+            "technology",
+            "data",
+            "depends on",
+            "features",
+            "source",
         ),
+        aliases=("building blocks", "building block view", "component model"),
     ),
     Template(
         "container-diagram",
         "Container diagram",
-        rules=("Generated from the components and integrations; not edited by hand.",),
+        rule="Generated from the components and integrations; not edited by hand.",
     ),
     Template(
         "data-flow",
         "Data flow",
         2,
+        rule="One numbered walk through the components for each feature.",
         aliases=("runtime view", "runtime"),
-        rules=("One numbered walk through the components for each feature.",),
     ),
     Template(
         "technology",
         "Technology",
         2,
-        prefix="TE",
-        layout="table",
-        noun="Technology",
-        columns=("used for", "reason", "alternatives", "decision", "source"),
+        rule="Each technology has a reason, and an alternative or a decision record.",
+        items=_table(
+            "TE", "Technology", "used for", "reason", "alternatives", "decision", "source"
+        ),
         aliases=("technology stack", "technologies"),
-        rules=("Each technology has a reason, and an alternative or a decision record.",),
     ),
     Template(
         "integrations",
         "Integrations",
         2,
-        prefix="IN",
-        layout="table",
-        noun="System",
-        columns=("purpose", "protocol", "format", "on failure", "components", "source"),
+        rule="Each external system has a protocol, a format, and what happens when it fails.",
+        items=_table(
+            "IN", "System", "purpose", "protocol", "format", "on failure", "components", "source"
+        ),
         aliases=("integration points", "external systems"),
-        rules=("Each external system has a protocol, a format, and what happens when it fails.",),
     ),
     Template(
         "quality",
         "Quality goals",
         2,
-        prefix="QG",
-        layout="table",
-        noun="Goal",
-        columns=("attribute", "tactic", "components", "decision", "source"),
+        rule="Each goal has a tactic and a component or a decision record.",
+        items=_table("QG", "Goal", "attribute", "tactic", "components", "decision", "source"),
         aliases=("quality requirements", "non-functional requirements"),
-        rules=("Each goal has a tactic and a component or a decision record.",),
     ),
     Template(
         "security",
         "Trust boundaries and secrets",
         2,
-        aliases=("security",),
-        rules=("Where untrusted input enters, and where secrets are kept.",),
+        rule="Where untrusted input enters, and where secrets are kept.",
     ),
-    Template(**{**_RISKS.__dict__, "level": 2}),
+    _RISKS._replace(level=2),
     Template(
         "assumptions",
         "Assumptions",
         2,
-        prefix="AS",
+        rule="Each assumption says whether it is confirmed.",
+        items=Items("AS"),
         aliases=("assumptions and dependencies",),
-        rules=("Each assumption says whether it is confirmed.",),
     ),
     Template(
         "decisions",
         "Decisions",
         2,
+        rule="One record per significant decision, linked.",
         aliases=("architecture decisions", "design decisions"),
-        rules=("One record per significant decision, linked.",),
     ),
     Template(
-        "traceability",
-        "Traceability",
-        2,
-        rules=("Derived from the tables above; not edited by hand.",),
+        "traceability", "Traceability", 2, rule="Derived from the tables above; not edited by hand."
     ),
     _QUESTIONS,
     _SET_ASIDE,
 )
 
-ADR: Final = (
+_ADR: Final = (
     Template("status", "Status", 2, required=False),
     Template(
         "context",
         "Context and Problem Statement",
         2,
-        aliases=("context",),
-        rules=("What forces the decision, in two or three sentences.",),
+        rule="What forces the decision, in two or three sentences.",
     ),
     Template("drivers", "Decision Drivers", 2, required=False),
     Template(
         "options",
         "Considered Options",
         2,
+        rule="At least two options.",
+        aliases=("alternatives considered", "alternatives"),
         required=False,
-        aliases=("alternatives considered", "options", "alternatives"),
-        rules=("At least two options.",),
     ),
     Template(
         "decision",
         "Decision Outcome",
         2,
-        aliases=("decision", "outcome"),
-        rules=('Chosen option: "...", because ...',),
+        rule='Chosen option: "...", because ...',
+        aliases=("outcome",),
     ),
     Template(
         "consequences",
         "Consequences",
-        3,
-        rules=("At least one good and one bad consequence.",),
+        rule="At least one good and one bad consequence.",
         aliases=("positive consequences",),
     ),
-    Template("confirmation", "Confirmation", 3, required=False, aliases=("validation",)),
+    Template("confirmation", "Confirmation", aliases=("validation",), required=False),
     Template("pros", "Pros and Cons of the Options", 2, required=False),
     Template(
         "more",
         "More Information",
         2,
-        required=False,
         aliases=("links", "related decisions", "notes", "references"),
+        required=False,
     ),
 )
 
-TEMPLATES: Final[dict[Kind, tuple[Template, ...]]] = {
-    "vision": VISION,
-    "architecture": ARCHITECTURE,
-    "adr": ADR,
+TEMPLATES: Final[dict[Kind, dict[str, Template]]] = {
+    "vision": {one.key: one for one in _VISION},
+    "architecture": {one.key: one for one in _ARCHITECTURE},
+    "adr": {one.key: one for one in _ADR},
 }
 
 
-def template_of(kind: Kind, key: str) -> Template | None:
-    """The template of a section, if the kind of document knows it."""
-    return next((one for one in TEMPLATES[kind] if one.key == key), None)
+def key_of(kind: Kind, heading: str) -> str:
+    """The key that a heading stands for; other than by its aliases, it is the heading's slug."""
+    if not heading:
+        return PREAMBLE
+    plain = _NUMBERED.sub("", heading, count=1).casefold().strip(" :.")
+    for template in TEMPLATES[kind].values():
+        if plain == template.heading.casefold() or plain in template.aliases:
+            return template.key
+    return slug(plain or heading)
+
+
+def slug(text: str) -> str:
+    """The text as a name: words joined by dashes, in any script."""
+    words = re.findall(r"\w+", text.casefold())
+    return "-".join(words)[:60].strip("-_") or "section"

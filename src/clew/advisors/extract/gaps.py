@@ -12,7 +12,8 @@ from clew.advisors.extract.lexicon import PARTIAL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from clew.advisors.documents.model import Facts, Item, Kind
+    from clew.advisors.documents.model import Facts, Item
+    from clew.advisors.documents.templates import Kind
 
 _NAMED_AT_MOST = 6
 

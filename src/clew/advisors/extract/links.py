@@ -6,7 +6,6 @@ Everything added here names what it follows from, or the open question whose def
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from clew.advisors.documents.model import Facts, Item
@@ -17,7 +16,7 @@ from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import plain
 
 if TYPE_CHECKING:
-    from clew.advisors.documents.model import Kind
+    from clew.advisors.documents.templates import Kind
 
 DATA_STORE: Final = "Data store"
 APPLICATION: Final = "Application"
@@ -88,7 +87,7 @@ def _with_metrics(facts: Facts) -> Facts:
         }
         text = f"How far {objective.id} is reached"
         made.append(Item(f"SM-{number + len(made) + 1}", text, attributes))
-    return replace(facts, items=(*facts.items, *made)) if made else facts
+    return facts.including(*made)
 
 
 def _measures(metric: Item, objective: Item) -> bool:
@@ -102,7 +101,7 @@ def _linked_features(facts: Facts) -> Facts:
         served = [one.id for one in facts.objectives if related(feature.text, one.text)]
         if served and not feature.get("objective"):
             linked.append(feature.but(objective=", ".join(served)))
-    return facts.replacing_all(linked)
+    return facts.replacing(*linked)
 
 
 def _with_components(facts: Facts) -> Facts:
@@ -164,7 +163,7 @@ def _with_served_features(facts: Facts) -> Facts:
         named = [part for part in parts if _names(feature, part)]
         for part in named or (only if len(only) == 1 else []):
             served[part.id].append(feature.id)
-    return facts.replacing_all(part.but(features=", ".join(served[part.id])) for part in parts)
+    return facts.replacing(*(part.but(features=", ".join(served[part.id])) for part in parts))
 
 
 def _names(feature: Item, part: Item) -> bool:
@@ -196,5 +195,5 @@ def _with_connections(facts: Facts) -> Facts:
     if joined and not any(one.get("topic") == "connections" for one in facts.assumptions):
         text = "The parts are connected as usual: what people see, then the server, then the data"
         attributes = {"state": "unconfirmed", "topic": "connections", "source": "inferred"}
-        facts = replace(facts, items=(*facts.items, Item(facts.next_id("AS"), text, attributes)))
+        facts = facts.including(Item(facts.next_id("AS"), text, attributes))
     return facts

@@ -16,7 +16,8 @@ from clew.kit.errors import NotFound
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clew.advisors.documents.model import Document, Kind
+    from clew.advisors.documents.model import Document
+    from clew.advisors.documents.templates import Kind
 
 FIRST: Final = 5
 LONGEST_ANSWER: Final = 4_000
@@ -40,7 +41,7 @@ def numbered(facts: Facts, kind: Kind) -> Facts:
     for question in gaps(facts, kind):
         old = known.get(question.topic) or said.get(same_text(question.text))
         if old is None:
-            facts = _with(facts, _item(question, facts.next_id("Q")))
+            facts = facts.including(_item(question, facts.next_id("Q")))
         elif not old.get("answer"):
             facts = facts.replacing(_item(question, old.id))
     return _with_defaults(_with_sources(facts), kind)
@@ -136,10 +137,6 @@ def _item(question: Question, item_id: str) -> Item:
     return Item(item_id, question.text, attributes)
 
 
-def _with(facts: Facts, item: Item) -> Facts:
-    return replace(facts, items=(*facts.items, item))
-
-
 def _with_defaults(facts: Facts, kind: Kind, *, add: bool = True) -> Facts:
     """Defaults that a document rests on are assumptions, as long as their question is open."""
     asked = {one.topic for one in open_for(facts, kind)}
@@ -153,7 +150,7 @@ def _with_defaults(facts: Facts, kind: Kind, *, add: bool = True) -> Facts:
                 "question": question,
                 "source": f"default:{question}",
             }
-            facts = _with(facts, Item(facts.next_id("AS"), text, attributes))
+            facts = facts.including(Item(facts.next_id("AS"), text, attributes))
         elif known and not still_open:
             facts = facts.without(one.id for one in known)
     return facts

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.advisors.documents.adr import AdrFile
-    from clew.advisors.documents.model import Document, Item, Kind
+    from clew.advisors.documents.model import Document, Item
+    from clew.advisors.documents.templates import Kind
 
 _ADR = re.compile(r"\bADR[- ]?0*(\d{1,6})\b", re.IGNORECASE)
 _CHOSEN = re.compile(r'Chosen option:?\s*["“*`]*([^"”*`\n]+?)["”*`]*\s*(?:,|\.|$)', re.IGNORECASE)
