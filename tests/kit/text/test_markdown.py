@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.kit.text.markdown import HEADING, Blocks, lines_outside_code
+from clew.kit.text.markdown import HEADING, Blocks, code_lines
 
 TEXT = """# One
 
@@ -21,28 +21,23 @@ text
 """
 
 
-def test_code_has_a_span_and_is_no_block():
-    blocks = Blocks(TEXT)
-    assert [block.words for block in blocks if block.kind == HEADING] == ["One"]
-    assert [TEXT[start:end].strip() for start, end in blocks.code] == [
-        "```python\n# no heading\n\n- no item\n```",
-        "~~~\n  code\n  ~~~",
-    ]
+def test_code_is_no_block():
+    assert [block.words for block in Blocks(TEXT) if block.kind == HEADING] == ["One"]
 
 
 @pytest.mark.parametrize(
-    ("text", "inside"),
+    ("text", "inside", "left_open"),
     [
-        ("", []),
-        ("a\nb", []),
-        (TEXT, [2, 3, 4, 5, 6, 8, 9, 10]),
-        ("```\nopen\n# end", [0, 1, 2]),
-        ("````\n```\n````\nafter", [0, 1, 2]),
-        ("- ```\n  code\nafter", [0, 1]),
-        ("<!--\n```\n-->\nafter", []),
+        ("", [], ("", 0)),
+        ("a\nb", [], ("", 0)),
+        (TEXT, [2, 3, 4, 5, 6, 8, 9, 10], ("", 8)),
+        ("a\n```\nopen\n# end", [1, 2, 3], ("```", 1)),
+        ("````\n```\n````\nafter", [0, 1, 2], ("", 0)),
+        ("~~~ x\n```\n~~~ y\n", [0, 1, 2, 3], ("~~~", 0)),
     ],
 )
-def test_lines_outside_code(text, inside):
-    found = lines_outside_code(text)
-    assert len(found) == len(text.split("\n"))
-    assert [number for number, outside in enumerate(found) if not outside] == inside
+def test_lines_outside_code(text, inside, left_open):
+    found = code_lines(text)
+    assert len(found.outside) == len(text.split("\n"))
+    assert [number for number, outside in enumerate(found.outside) if not outside] == inside
+    assert (found.open_mark, found.opened) == left_open

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clew.advisors.documents import adr
 from clew.advisors.documents import files as saving
 from clew.advisors.documents.document import HEADING, parse, scalar
-from clew.advisors.documents.markdown import outside_code
 from clew.advisors.documents.templates import PREAMBLE, key_of
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.locks import locked
 from clew.kit.text.display import clipped, shown_text
+from clew.kit.text.markdown import code_lines
 from clew.kit.times import today
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _body(lines: list[str], key: str) -> tuple[int, int]:
     first = _front_matter_end(lines) + 1 if _front_matter_end(lines) else 0
     headings = [
         (number, key_of("adr", found[2].strip()))
-        for number, outside in enumerate(outside_code(lines[first:]), first)
+        for number, outside in enumerate(code_lines("\n".join(lines[first:])).outside, first)
         if outside and (found := HEADING.match(lines[number].rstrip())) and found[2]
     ]
     if key == PREAMBLE:

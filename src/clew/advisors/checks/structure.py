@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clew.advisors.builder.diagrams import STARTS, diagrams_in
 from clew.advisors.documents.document import render, render_body
-from clew.advisors.documents.markdown import REFERENCE, closes, fence_of
+from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import NOT_KNOWN, Finding
 from clew.advisors.documents.templates import TEMPLATES
+from clew.kit.text.markdown import code_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,15 +83,10 @@ def check_structure(
 
 def check_raw(text: str, kind: Kind) -> Iterator[Finding]:
     """What is lost once a text is parsed: code blocks that are never closed."""
-    fence, opened = None, 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if fence is None:
-            fence, opened = fence_of(line), number
-        elif closes(line, fence):
-            fence = None
-    if fence is not None:
-        place = Place(f"{kind}:line {opened}")
-        yield place.error("S8", "the code block is never closed", f"Add {fence} below it.")
+    code = code_lines(text)
+    if code.open_mark:
+        place, fix = Place(f"{kind}:line {code.opened + 1}"), f"Add {code.open_mark} below it."
+        yield place.error("S8", "the code block is never closed", fix)
 
 
 def _required(document: Document) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clew.advisors.documents.markdown import REFERENCE, cell, outside_code, visible
+from clew.advisors.documents.markdown import REFERENCE, cell, visible
 from clew.advisors.documents.model import Document, Section, card
 from clew.advisors.documents.templates import TEMPLATES, Items
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import JsonError, dumps, loads
+from clew.kit.text.markdown import code_lines
 
 if TYPE_CHECKING:
     from clew.advisors.documents.model import Item
@@ -51,7 +52,7 @@ def parse(text: str, kind: Kind) -> Document:
     metadata, lines = _take_front_matter(lines)
     title, sections = "", list[Section]()
     level, heading, body = 0, "", list[str]()
-    for line, outside in zip(lines, outside_code(lines), strict=True):
+    for line, outside in zip(lines, code_lines("\n".join(lines)).outside, strict=True):
         found = HEADING.match(line) if outside else None
         if not found:
             body.append(line)
@@ -156,7 +157,7 @@ def _take_front_matter(lines: list[str]) -> tuple[dict[str, str], list[str]]:
             return {}, lines
     if not metadata and any(line.startswith("#") for line in lines[1:end]):
         return {}, lines
-    return metadata, lines[end + 1 :]
+    return metadata, lines[end + 1 :] or [""]
 
 
 def _unquoted(text: str) -> str:

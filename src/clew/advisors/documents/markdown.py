@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from clew.kit.text.markdown import lines_outside_code
+from clew.kit.text.markdown import code_lines
 
 PREFIXES: Final = {
     "BO": "objectives",
@@ -40,7 +40,6 @@ _INNER_BULLET = re.compile(r"\s+[-*+] +")
 _LABELLED = re.compile(rf"\*\*({_ID})\*\*:?(?: +|$)")
 _ATTRIBUTE = re.compile(r"([A-Za-z][A-Za-z0-9 -]{0,40}): +(\S.*)")
 _TRAILING = re.compile(r"(?:^|(?<= ))_\(((?:(?!_\().)*)\)_$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^( {0,3})(#{1,3})(?=[ \t]|$)")
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 _INVISIBLE = re.compile(
@@ -109,36 +108,16 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def fence_of(line: str) -> str | None:
-    """The marks that open or close a code block on this line."""
-    found = _FENCE.match(line)
-    return found[1] if found else None
-
-
-def closes(line: str, fence: str) -> bool:
-    """Whether the line ends the code block that these marks opened."""
-    mark = fence_of(line)
-    return bool(mark and mark[0] == fence[0] and len(mark) >= len(fence) and line.strip() == mark)
-
-
-def outside_code(lines: list[str]) -> list[bool]:
-    """For each line, whether it is outside of code blocks."""
-    return lines_outside_code("\n".join(lines))
-
-
 def prose(text: str) -> str:
     """Prose that can stand inside a section: no headings of sections, no open code block."""
-    lines = visible(text).split("\n")
-    fence: str | None = None
-    for number, line in enumerate(lines):
-        if fence is None:
-            fence = fence_of(line)
-            if fence is None:
-                lines[number] = _HEADING.sub(r"\1####", line)
-        elif closes(line, fence):
-            fence = None
-    if fence is not None:
-        lines.append(fence)
+    plain = visible(text)
+    code = code_lines(plain)
+    lines = [
+        _HEADING.sub(r"\1####", line) if outside else line
+        for line, outside in zip(plain.split("\n"), code.outside, strict=True)
+    ]
+    if code.open_mark:
+        lines.append(code.open_mark)
     filled = [number for number, line in enumerate(lines) if line.strip()]
     return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""
 
@@ -146,18 +125,13 @@ def prose(text: str) -> str:
 def split_body(body: str) -> Body:
     """The prose and the items of a section's body."""
     lines = body.split("\n")
+    outside = code_lines(body).outside
     before: list[str] = []
     after: list[str] = []
     items: list[RawItem] = []
-    position, fence = 0, None
+    position = 0
     while position < len(lines):
-        line = lines[position]
-        found: tuple[list[RawItem], int] | None = None
-        if fence is not None:
-            fence = None if closes(line, fence) else fence
-        else:
-            fence = fence_of(line)
-            found = None if fence else _items_at(lines, position)
+        found = _items_at(lines, outside, position)
         end = found[1] if found else position + 1
         if found and found[0]:
             items += found[0]
@@ -167,11 +141,13 @@ def split_body(body: str) -> Body:
     return Body(prose("\n".join(before)), tuple(items), prose("\n".join(after)))
 
 
-def _items_at(lines: list[str], start: int) -> tuple[list[RawItem], int] | None:
+def _items_at(
+    lines: list[str], outside: list[bool], start: int
+) -> tuple[list[RawItem], int] | None:
     line = lines[start]
-    if _BULLET.match(line):
-        return _list_at(lines, start)
-    if line.lstrip().startswith("|") and start + 1 < len(lines):
+    if outside[start] and _BULLET.match(line):
+        return _list_at(lines, start, _end_of_list(lines, outside, start))
+    if outside[start] and line.lstrip().startswith("|") and start + 1 < len(lines):
         return _table_at(lines, start)
     return None
 
@@ -194,9 +170,8 @@ def _table_at(lines: list[str], start: int) -> tuple[list[RawItem], int] | None:
     return (rows, end) if rows else None
 
 
-def _list_at(lines: list[str], start: int) -> tuple[list[RawItem], int]:
+def _list_at(lines: list[str], start: int, end: int) -> tuple[list[RawItem], int]:
     """The items of a list and the line after it; a list without a single id has none."""
-    end = _end_of_list(lines, start)
     entries: list[list[str]] = []
     for line in lines[start:end]:
         if _BULLET.match(line):
@@ -208,7 +183,7 @@ def _list_at(lines: list[str], start: int) -> tuple[list[RawItem], int]:
     return [_item_of(entry) for entry in entries], end
 
 
-def _end_of_list(lines: list[str], start: int) -> int:
+def _end_of_list(lines: list[str], outside: list[bool], start: int) -> int:
     end, position = start + 1, start + 1
     while position < len(lines):
         line = lines[position]
@@ -217,7 +192,7 @@ def _end_of_list(lines: list[str], start: int) -> int:
             continue
         follows_blank = position > end
         belongs = bool(_BULLET.match(line)) or line.startswith((" ", "\t"))
-        starts_another = fence_of(line) or line.startswith(("#", "|", ">"))
+        starts_another = not outside[position] or line.startswith(("#", "|", ">"))
         if starts_another or (follows_blank and not belongs):
             break
         position += 1

@@ -9,7 +9,8 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from clew.advisors.documents.markdown import closes, fence_of, one_line, visible
+from clew.advisors.documents.markdown import one_line, visible
+from clew.kit.text.markdown import code_lines
 
 LONGEST_STATEMENT = 600
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
@@ -75,10 +76,13 @@ def statements(text: str, most: int = 100_000) -> list[Statement]:
     """The statements of a text, in order; reading stops soon after `most` of them."""
     reader = _Reader()
     lines = [_QUOTE_MARK.sub("", raw, count=1) for raw in visible(text).split("\n")]
-    for number, line in enumerate(lines, 1):
+    for number, outside in enumerate(code_lines("\n".join(lines)).outside):
         if len(reader.found) > most:
             break
-        reader.take(number, line, is_head=_is_table_head(lines, number - 1))
+        if outside and not _is_table_head(lines, number):
+            reader.take(number + 1, lines[number])
+        else:
+            reader.flush()
     reader.flush()
     return [one for one in map(_shortened, reader.found) if any(c.isalnum() for c in one.text)]
 
@@ -91,7 +95,6 @@ class _Reader:
         self._paragraph: list[tuple[int, str]] = []
         self._heading = ""
         self._listed_under = ""
-        self._fence: str | None = None
 
     def flush(self) -> None:
         """End the paragraph; what follows a list stands on its own again."""
@@ -99,13 +102,9 @@ class _Reader:
         self.found.extend(_sentences(self._paragraph, heading))
         self._paragraph.clear()
 
-    def take(self, number: int, line: str, *, is_head: bool) -> None:
+    def take(self, number: int, line: str) -> None:
         """Read one line."""
-        if self._fence is not None:
-            self._fence = None if closes(line, self._fence) else self._fence
-            return
-        self._fence = fence_of(line)
-        if self._fence or is_head or not line.strip():
+        if not line.strip():
             self.flush()
         elif title := _HEADING.match(line) or _LABEL.fullmatch(line.strip()):
             self.flush()

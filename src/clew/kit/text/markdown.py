@@ -22,6 +22,7 @@ _LINE = re.compile(
 _UNDERLINE = re.compile(r"(?:=+|-{2,})[ \t\r]*$")
 _QUOTE_OR_RULE = re.compile(r">|(?:-{3,}|\*{3,}|_{3,})[ \t\r]*$")
 _FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")
+_FENCE_LINE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Block(NamedTuple):
@@ -39,14 +40,10 @@ class Block(NamedTuple):
 
 
 class Blocks:
-    """Iterates over the blocks of a text.
-
-    Afterwards `code` has the spans of fenced code, and `left_open` says how to end what is open.
-    """
+    """Iterates over the blocks of a text; afterwards `left_open` says how to end what is open."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.code: list[tuple[int, int]] = []  # where the fenced code is, marks included
         self._closing_mark = ""
         self._container = 0  # where the content of the item that holds hidden text begins
         self._offsets: list[int] = []  # where the content of each open list item begins
@@ -77,8 +74,6 @@ class Blocks:
         if column < self._container:
             self._closing_mark = ""
             return False
-        if self._closing_mark != "-->":
-            self.code[-1] = (self.code[-1][0], match.end())
         if self._closing_mark == "-->":
             ends = "-->" in match[6]
         else:
@@ -101,7 +96,7 @@ class Blocks:
         if marker:
             return self._item(match, column)
         if fence:
-            self._hide_code(match, fence, base)
+            self._hide(fence, base)
             return None
         if hashes:
             return None if self._offsets else _heading(match, len(hashes), rest)
@@ -122,7 +117,7 @@ class Blocks:
         block = Block(ITEM, match.start(), match.end(), column, match[6].strip())
         self._paragraph = block
         if fence := _FENCE.match(match[6]):
-            self._hide_code(match, fence[0], offset)
+            self._hide(fence[0], offset)
         return block
 
     def _underlined(self, rest: str) -> Block | None:
@@ -132,10 +127,6 @@ class Blocks:
             return None
         words = heading_words(above.words)
         return Block(HEADING, above.start, above.end, 1 if rest[0] == "=" else 2, words)
-
-    def _hide_code(self, match: re.Match[str], fence: str, container: int) -> None:
-        self.code.append(match.span())
-        self._hide(fence, container)
 
     def _hide(self, closing_mark: str, container: int) -> None:
         self._closing_mark, self._container = closing_mark, container
@@ -156,16 +147,26 @@ def _heading(match: re.Match[str], level: int, rest: str) -> Block:
     return Block(HEADING, match.start(), match.end(), level, heading_words(rest))
 
 
-def lines_outside_code(text: str) -> list[bool]:
-    """For each line of the text, whether it is outside of fenced code."""
-    blocks = Blocks(text)
-    for _ in blocks:
-        pass
-    outside = [True] * (text.count("\n") + 1)
-    line = position = 0
-    for start, end in blocks.code:
-        first = line + text.count("\n", position, start)
-        line = first + text.count("\n", start, end)
-        outside[first : line + 1] = [False] * (line + 1 - first)
-        position = end
-    return outside
+class CodeLines(NamedTuple):
+    """Which lines are outside of fenced code, and the mark and line of a fence that stays open."""
+
+    outside: list[bool]
+    open_mark: str
+    opened: int
+
+
+def code_lines(text: str) -> CodeLines:
+    """The fenced code of a text, line by line, wherever its fences stand.
+
+    Unlike `Blocks` it knows no list items: a part of a text reads the same alone and in its place.
+    """
+    outside: list[bool] = []
+    mark, opened = "", 0
+    for number, line in enumerate(text.split("\n")):
+        found = _FENCE_LINE.match(line)
+        outside.append(not mark and not found)
+        if found and not mark:
+            mark, opened = found[1], number
+        elif found and found[1].startswith(mark) and line.strip() == found[1]:
+            mark = ""
+    return CodeLines(outside, mark, opened)
