@@ -35,7 +35,7 @@ def serve_stdio(face: Face, options: Mapping[str, str]) -> int:
 
 
 def _secret() -> bytes:
-    from clew.kit.secret import load_secret
+    from clew.kit.project import load_secret
 
     return load_secret("state")
 

@@ -68,7 +68,7 @@ def damages(dice, raw):
 
 def test_a_damaged_index_is_built_again(project, dice, faults):
     wanted = answer(project)
-    index = project.store.places.index
+    index = project.store.paths.spec_index
     if not index.exists():
         answer(project)
     raw = index.read_bytes()
@@ -82,7 +82,7 @@ def test_a_damaged_index_is_built_again(project, dice, faults):
     index.unlink(missing_ok=True)
     index.mkdir()
     assert answer(project) == wanted
-    shutil.rmtree(project.store.places.store)
+    shutil.rmtree(project.store.paths.store)
     assert answer(project) == wanted
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_index_is_built_again(project, dice, faults):
 def test_a_fault_while_the_index_is_written(project, dice, faults, tmp_path, fault):
     need_strace()
     wanted = answer(project)
-    index = project.store.places.index
+    index = project.store.paths.spec_index
     index.unlink()
     steps = steps_of(python(LOOK, project.root), tmp_path)
     for step in chosen(dice, steps, amount(1, 6)):
@@ -105,11 +105,11 @@ def test_a_full_or_read_only_disk_changes_no_answer(tmp_path, faults):
     with small_disk(tmp_path / "disk", 2) as disk:
         project = filled(disk.path / "project")
         wanted = answer(project)
-        project.store.places.index.unlink()
+        project.store.paths.spec_index.unlink()
         disk.leave(0)
         assert answer(project) == wanted
         disk.empty()
-        project.store.places.index.unlink(missing_ok=True)
+        project.store.paths.spec_index.unlink(missing_ok=True)
         with disk.read_only():
             assert answer(project) == wanted
         faults.survived()

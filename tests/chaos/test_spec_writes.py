@@ -102,7 +102,7 @@ def assert_whole(project, before, extra=0):
 
 def leftovers(project):
     """What lies among the specs and is none."""
-    return {path.name for path in project.store.places.specs.rglob(".*")}
+    return {path.name for path in project.store.paths.specs.rglob(".*")}
 
 
 COMMANDS = {
@@ -161,7 +161,7 @@ def test_what_a_killed_write_leaves_hinders_nobody(project, faults, tmp_path):
     assert left, "no step was the one before the file takes its place"
     for file in left:
         assert re.fullmatch(r"\..+\.md\.[0-9a-f]{8}", file)
-        os.utime(project.store.places.specs / file, (0, 0))
+        os.utime(project.store.paths.specs / file, (0, 0))
     assert_whole(project, len(specs), extra=len(steps))
     assert_civil(run(command))
     assert leftovers(project) == left
@@ -205,13 +205,13 @@ def test_a_full_disk_refuses_and_loses_nothing(tmp_path, faults):
 
 def test_files_that_may_not_grow(project, faults):
     project.spec("a", "status: pending\nunknown: kept", BODY * 10)
-    before = (project.store.places.specs / "a.md").read_bytes()
+    before = (project.store.paths.specs / "a.md").read_bytes()
     limits = (resource.RLIMIT_FSIZE, (100_000, 100_000))
     done = run(chant(project.root, *COMMANDS["update"]), limits=limits)
     assert_civil(done)
     assert done.returncode == 1
     assert "File too large" in done.stderr
-    assert (project.store.places.specs / "a.md").read_bytes() == before
+    assert (project.store.paths.specs / "a.md").read_bytes() == before
     assert_whole(project, 3)
     faults.survived()
 
@@ -281,7 +281,7 @@ def test_the_clock_jumps(project, faults, years):
         assert done.returncode == 0, done.stderr
         faults.survived()
     assert_whole(project, 6)
-    path = project.store.places.specs / "a.md"
+    path = project.store.paths.specs / "a.md"
     for moment in amount((0,), (0, 4_000_000_000)):
         os.utime(path, (moment, moment))
         SpecStore(project.root).heads()

@@ -8,7 +8,10 @@ from clew.commands.files.errors import RegistryFailure
 from clew.commands.files.layers import find_layers, profile_name, project_root
 from clew.commands.registry.registry import load_commands, shelf, unique
 from clew.commands.render.execute import Request, execute
+from clew.kit.errors import NotFound
+from clew.kit.project import find_project
 from tests.commands.project import HOME, Project, record
+from tests.support.repos import Repository
 
 
 @pytest.fixture
@@ -141,6 +144,21 @@ def test_the_project_is_the_nearest_marked_directory(project, monkeypatch):
     assert project_root() == str(project.root)
     monkeypatch.setenv("CLEW_PROJECT", str(inner))
     assert project_root() == str(project.root)
+
+
+def test_the_project_is_found_as_everywhere(project, private_home, tmp_path, monkeypatch):
+    (private_home / "x" / ".agent").mkdir(parents=True)
+    monkeypatch.setenv("CLEW_PROJECT", "~/x")
+    assert project_root() == str(find_project()) == str((private_home / "x").resolve())
+    monkeypatch.setenv("CLEW_PROJECT", "~nosuchuser/x")
+    with pytest.raises(NotFound, match="no such user"):
+        project_root()
+    monkeypatch.delenv("CLEW_PROJECT")
+    main, linked = Repository(tmp_path / "main"), tmp_path / "linked"
+    main.commit("Start", {"a": "b"})
+    main.git("worktree", "add", "-q", str(linked))
+    monkeypatch.chdir(linked)
+    assert project_root() == str(find_project()) == str(main.path.resolve())
 
 
 def test_the_home_directory_is_no_project_for_having_commands(user, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from clew.kit import files
 from clew.kit.errors import Conflict
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked, try_lock
-from clew.kit.secret import load_secret
+from clew.kit.project import load_secret
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path):
@@ -181,7 +181,7 @@ def test_a_lock_that_is_not_given_back_is_waited_for_a_while_only(tmp_path, stop
 
 
 def test_racing_processes_agree_on_a_secret(private_home):
-    script = "from clew.kit.secret import load_secret; print(load_secret('race').hex())"
+    script = "from clew.kit.project import load_secret; print(load_secret('race').hex())"
     processes = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         for _ in range(6)

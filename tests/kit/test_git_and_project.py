@@ -178,10 +178,14 @@ def test_a_link_that_leads_to_itself_is_no_project(tmp_path):
 
 
 def test_a_directory_that_may_not_be_searched_has_no_mark(tmp_path, monkeypatch):
-    def refuse(self, **_):
-        raise PermissionError(13, "Permission denied", str(self))
+    stat = os.stat
 
-    monkeypatch.setattr(Path, "exists", refuse)
+    def refuse(path, **options):
+        if Path(path).name in {".git", ".chant", ".agent"}:
+            raise PermissionError(13, "Permission denied", path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
     assert find_project(str(tmp_path)) == tmp_path
 
 

@@ -151,7 +151,7 @@ def test_a_legacy_client_that_refuses_or_leaves_is_no_crash():
 
 
 def test_state_sealed_by_one_process_opens_in_the_next(private_home):
-    from clew.kit.secret import load_secret
+    from clew.kit.project import load_secret
 
     first, second = load_secret("state"), load_secret("state")
     assert first == second

@@ -79,7 +79,7 @@ def main(mode, root, count):
     store.heads()
     store.heads()  # watched from here on, which the children must not rely upon
     if mode == "fork_reads":
-        (store.places.specs / "a.md").write_text("# B\n", encoding="utf-8")
+        (store.paths.specs / "a.md").write_text("# B\n", encoding="utf-8")
     if count == 0:
         globals()[mode](store, 0)
     ready, go = os.pipe()

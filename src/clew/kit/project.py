@@ -1,26 +1,33 @@
-"""Which project a call is about, and where Clew keeps what belongs to the user."""
+"""Which project a call is about, and where Clew keeps what belongs to the user.
+
+Nothing here may import what a cold start cannot afford, such as `pathlib` before it is needed.
+"""
+# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from clew.kit.errors import ClewError, Invalid, NotFound, Unavailable
+from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.kit.text.display import clipped, os_reason, shown_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 PROJECT_VARIABLES = ("CLEW_PROJECT", "CLAUDE_PROJECT_DIR")
 _MARKERS = (".git", ".chant", ".agent")
-_EXISTING = "Name an existing directory."
 _HOME_MARKERS = (".git", ".chant")  # ~/.agent holds a user's own commands, not a project
+_EXISTING = "Name an existing directory."
+_LONGEST_LINK = 4096
 
 
 def clew_home() -> Path:
     """Where Clew keeps conversations, settings and secrets: `CLEW_HOME` or `~/.clew`."""
+    from pathlib import Path
+
     named = os.environ.get("CLEW_HOME")
     try:
         return Path(named or "~/.clew").expanduser()
@@ -32,6 +39,20 @@ def clew_home() -> Path:
         ) from None
 
 
+def load_secret(name: str) -> bytes:
+    """The user's secret of that name, made at its first use; safe when two processes race."""
+    import secrets
+    from contextlib import suppress
+
+    from clew.kit.files import private_directory, write_new
+
+    path = private_directory(clew_home() / "secrets") / name
+    if not path.exists():
+        with suppress(FileExistsError):  # another process was first; then its secret counts
+            write_new(path, secrets.token_bytes(32), mode=0o600)
+    return path.read_bytes()
+
+
 def find_project(explicit: str | None = None, settings: Mapping[str, str] | None = None) -> Path:
     """The project's root.
 
@@ -39,33 +60,43 @@ def find_project(explicit: str | None = None, settings: Mapping[str, str] | None
     `CLAUDE_PROJECT_DIR`, the working directory. From there the nearest ancestor with a
     project's mark counts, and a linked worktree leads to its main checkout.
     """
-    named = explicit or (settings or {}).get("project")
-    named = named or next((v for v in map(os.environ.get, PROJECT_VARIABLES) if v), None)
-    start = _named_directory(named) if named else _working_directory()
-    root = _marked_ancestor(start.resolve())
-    if root is None and named:
-        return start.resolve()
+    from pathlib import Path
+
+    start, root = project_directory(explicit, settings)
     if root is None:
         raise NotFound(
             f"No project found in {shown_path(start)} or above it",
             "Run in a git repository, or name one with --project or CLEW_PROJECT.",
         )
-    return _main_checkout(root)
+    return Path(root)
 
 
-def _named_directory(named: str) -> Path:
+def project_directory(
+    explicit: str | None = None, settings: Mapping[str, str] | None = None
+) -> tuple[str, str | None]:
+    """The directory that was named or is the working one, and the project's root where it has one."""
+    named = explicit or (settings or {}).get("project")
+    named = named or next((v for v in map(os.environ.get, PROJECT_VARIABLES) if v), None)
+    start = os.path.realpath(_named_directory(named) if named else _working_directory())
+    root = _marked_ancestor(start)
+    if root is None:
+        return start, start if named else None
+    return start, _main_checkout(root)
+
+
+def _named_directory(named: str) -> str:
     """The directory of this name; everything that a name can do wrong is said in plain words."""
     shown = clipped(shown_path(named))
+    if "\0" in named:
+        raise Invalid("A project's path cannot contain a NUL character", _EXISTING)
+    place = os.path.expanduser(named)
+    if place.startswith("~"):
+        raise NotFound(f"No such project directory: {shown} (no such user)", _EXISTING)
     try:
-        if "\0" in named:
-            raise Invalid("A project's path cannot contain a NUL character", _EXISTING)
-        place = Path(named).expanduser()
-        if stat.S_ISDIR(place.stat().st_mode):
+        if stat.S_ISDIR(os.stat(place).st_mode):
             return place
     except UnicodeEncodeError:
         raise Invalid(f"No path can be called {shown}", _EXISTING) from None
-    except RuntimeError:
-        raise NotFound(f"No such project directory: {shown} (no such user)", _EXISTING) from None
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError as error:
@@ -73,9 +104,9 @@ def _named_directory(named: str) -> Path:
     raise NotFound(f"No such project directory: {shown}", _EXISTING)
 
 
-def _working_directory() -> Path:
+def _working_directory() -> str:
     try:
-        return Path.cwd()
+        return os.getcwd()
     except FileNotFoundError:
         raise NotFound("The working directory is gone", "Change to one that exists.") from None
     except OSError as error:
@@ -83,36 +114,38 @@ def _working_directory() -> Path:
         raise NotFound(f"The working directory is unusable: {os_reason(error)}", hint) from error
 
 
-def _marked_ancestor(start: Path) -> Path | None:
-    home = _user_home()
-    for directory in (start, *start.parents):
+def _marked_ancestor(start: str) -> str | None:
+    home = os.path.realpath(os.path.expanduser("~"))
+    directory = start
+    while True:
         markers = _HOME_MARKERS if directory == home else _MARKERS
-        if any(_exists(directory / marker) for marker in markers):
+        # A directory that may not be searched has no mark.
+        if any(os.path.exists(os.path.join(directory, marker)) for marker in markers):
             return directory
-    return None
+        above = os.path.dirname(directory)
+        if above == directory:
+            return None
+        directory = above
 
 
-def _user_home() -> Path | None:
-    try:
-        return Path.home()
-    except RuntimeError:  # no HOME, and a user without an entry
-        return None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a directory that may not be searched
-        return False
-
-
-def _main_checkout(root: Path) -> Path:
-    if not (root / ".git").is_file():
+def _main_checkout(root: str) -> str:
+    """The checkout that a linked worktree belongs to, as git's own files say, or this one."""
+    git_directory = _content(os.path.join(root, ".git")).removeprefix("gitdir: ")
+    if not git_directory:
         return root
-    from clew.kit.repository import common_directory
+    git_directory = os.path.join(root, git_directory)
+    common = _content(os.path.join(git_directory, "commondir"))
+    main = os.path.realpath(os.path.join(git_directory, common)) if common else ""
+    is_main = os.path.basename(main) == ".git" and os.path.isdir(main)
+    return os.path.dirname(main) if is_main else root
 
+
+def _content(path: str) -> str:
+    """The line in a small file, or nothing."""
+    if not os.path.isfile(path):
+        return ""
     try:
-        main = common_directory(root)
-    except (ClewError, OSError):
-        return root
-    return main.parent if main.name == ".git" else root
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(_LONGEST_LINK).rstrip("\n")
+    except OSError:
+        return ""

@@ -101,6 +101,6 @@ def archive(arguments: dict[str, Any], call: Call) -> Answer:
 
     store = store_of(call)
     spec_id = store.load(arguments["id"]).id
-    path = store.places.relative(put_away(store, spec_id, actor=_ACTOR))
+    path = store.paths.relative(put_away(store, spec_id, actor=_ACTOR))
     text = f"Archived spec: {spec_id} -> {path}"
     return Answer(text, data={"id": spec_id, "path": path, "message": text})

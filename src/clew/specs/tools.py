@@ -24,7 +24,7 @@ def config_of(store: SpecStore) -> Config:
     """The configuration of a store's project."""
     from clew.specs.store.config import load_config
 
-    return load_config(store.places.project)
+    return load_config(store.paths.root)
 
 
 def _json(data: object) -> Answer:
@@ -114,7 +114,7 @@ def log(arguments: dict[str, Any], call: Call) -> Answer:
     store = store_of(call)
     spec_id = store.load(arguments["id"]).id
     page = read_log(
-        store.places.log_file(spec_id),
+        store.paths.log_file(spec_id),
         spec_id,
         lines=arguments.get("lines", DEFAULT_LINES),
         offset=arguments.get("offset"),

@@ -168,7 +168,7 @@ def _log_from(site: Site, spec_id: str, offset: int) -> tuple[str, int]:
 
     try:
         store = site.specs()
-        path = store.places.log_file(store.head(spec_id).id)
+        path = store.paths.log_file(store.head(spec_id).id)
         page = read_log(path, spec_id, lines=_LOG_LINES, offset=offset)
     except ClewError:  # no log yet
         return "", offset

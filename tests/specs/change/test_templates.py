@@ -40,7 +40,7 @@ def project(tmp_path):
 
 
 def test_filling(project):
-    template = load_template(project.store.places, "feature")
+    template = load_template(project.store.paths, "feature")
     fields, body = fill(template, {"area": "auth", "date": "2026-01-22"})
     assert fields == {
         "type": "code",
@@ -58,7 +58,7 @@ def test_filling(project):
 
 
 def test_what_is_missing_or_unknown(project):
-    places = project.store.places
+    places = project.store.paths
     template = load_template(places, "feature")
     with pytest.raises(Invalid) as caught:
         fill(template, {})
@@ -81,13 +81,13 @@ def test_the_projects_template_wins(project, private_home):
     (shared / "fix.md").write_text("---\nname: fix\n---\n# Fix\n")
     (shared / "broken.md").write_text("---\nname: [\n---\n# Fix\n")
     (shared / "nameless.md").write_text("# Fix\n")
-    templates, problems = list_templates(project.store.places)
+    templates, problems = list_templates(project.store.paths)
     assert [(t.name, t.scope, t.description) for t in templates] == [
         ("feature", "project", "A feature"),
         ("fix", "global", ""),
     ]
     assert len(problems) == 2
-    assert load_template(project.store.places, "fix").body == "# Fix\n"
+    assert load_template(project.store.paths, "fix").body == "# Fix\n"
 
 
 def test_assignments():
@@ -111,7 +111,7 @@ def test_values_never_become_fields(tmp_path_factory, value):
     directory = project.root / ".chant" / "templates"
     directory.mkdir()
     (directory / "feature.md").write_text(TEMPLATE)
-    fields, body = fill(load_template(project.store.places, "feature"), {"area": value})
+    fields, body = fill(load_template(project.store.paths, "feature"), {"area": value})
     spec = project.store.create(fields, body, actor="test")
     assert spec.fields["labels"] == [value, "feature"]
     assert spec.status == "pending"

@@ -65,7 +65,7 @@ def test_an_edit_that_keeps_size_and_mtime_is_seen(project, either_way):
 
 def test_every_way_in_which_files_come_and_go(project, either_way):
     store = project.store
-    specs = store.places.specs
+    specs = store.paths.specs
     first = project.spec("a", body="# A\n")
     store.heads()
     store.heads()
@@ -96,7 +96,7 @@ def test_a_store_that_is_moved_away_and_put_back(project, either_way):
     project.spec("a", body="# A\n")
     store = project.store
     assert titles(store) == titles(store) == ["A"]
-    chant = store.places.chant
+    chant = store.paths.chant
     chant.rename(project.root / "away")
     assert titles(store) == []
     project.spec("b", body="# B\n")
@@ -144,7 +144,7 @@ def fill(project, count):
     project.spec(
         "2025-01-01-001-old", "status: completed\ncompleted_at: 2025-02-01T00:00:00Z", archived=True
     )
-    (project.store.places.specs / "broken.md").write_text("---\nstatus: completed\n")
+    (project.store.paths.specs / "broken.md").write_text("---\nstatus: completed\n")
 
 
 def counting(monkeypatch):
@@ -193,7 +193,7 @@ def test_a_damaged_index_is_rebuilt(project, damage, monkeypatch):
     fill(project, 20)
     age()
     expected = SpecStore(project.root).snapshot().active
-    place = project.store.places.index
+    place = project.store.paths.spec_index
     sound = place.read_bytes()
     place.write_bytes(damage(sound))
     assert SpecStore(project.root).snapshot().active == expected
@@ -209,15 +209,15 @@ def test_an_index_of_another_shape_is_rebuilt(project, payload):
 
     project.spec("a")
     text = json.dumps(payload).encode()
-    project.store.places.make_store()
+    project.store.paths.make_store()
     header = json.dumps({"version": 1, "crc32": crc32(text)}).encode()
-    project.store.places.index.write_bytes(header + b"\n" + text)
+    project.store.paths.spec_index.write_bytes(header + b"\n" + text)
     assert [head.id for head in project.store.heads()] == ["a"]
 
 
 def test_an_index_that_cannot_be_written_is_done_without(project):
     project.spec("a")
-    project.store.places.store.write_text("a file where the directory would be")
+    project.store.paths.store.write_text("a file where the directory would be")
     assert [head.id for head in project.store.heads()] == ["a"]
     assert [head.id for head in project.store.heads()] == ["a"]
 
@@ -254,7 +254,7 @@ def test_any_course_of_events_ends_with_what_the_files_say(tmp_path_factory, ste
     project = Project(tmp_path_factory.mktemp("course"))
     model = {}
     for action, number, value in steps:
-        path = project.store.places.spec_file(f"2026-01-22-00{number}-abc")
+        path = project.store.paths.spec_file(f"2026-01-22-00{number}-abc")
         if action == "look":
             project.store.heads()
         elif action == "delete":

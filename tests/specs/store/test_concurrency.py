@@ -47,7 +47,7 @@ def test_updates_of_the_same_and_of_different_specs(project):
     for number in range(CROWD):
         own = project.store.load(f"own-{number}").words("labels")
         assert own == ("first", *(f"p{number}-{turn}" for turn in range(3)))
-    assert len(list(audit.entries(project.store.places))) == 2 * len(labels)
+    assert len(list(audit.entries(project.store.paths))) == 2 * len(labels)
     assert project.store.problems() == []
 
 
@@ -72,7 +72,7 @@ def test_a_group_whose_members_finish_at_once_is_completed_once(project):
     assert project.store.head("d").status == "completed"
     completed = [
         entry
-        for entry in audit.entries(project.store.places, "d")
+        for entry in audit.entries(project.store.paths, "d")
         if entry["fields"].get("status", [None, None])[1] == "completed"
     ]
     assert len(completed) == 1

@@ -35,11 +35,11 @@ def test_heads_are_in_order_and_archived_ones_come_last(project):
 
 def test_one_broken_file_hides_nothing_and_is_reported(project):
     project.spec(f"{DAY}-001-aaa")
-    broken = project.store.places.spec_file(f"{DAY}-002-bad")
+    broken = project.store.paths.spec_file(f"{DAY}-002-bad")
     broken.write_text("---\ntype: code\nstatus: completed\n\n# No end\n")
-    odd = project.store.places.spec_file(f"{DAY}-003-odd")
+    odd = project.store.paths.spec_file(f"{DAY}-003-odd")
     odd.write_text("---\ntype: code\nstatus: done\n---\n")
-    shape = project.store.places.spec_file(f"{DAY}-004-map")
+    shape = project.store.paths.spec_file(f"{DAY}-004-map")
     shape.write_text("---\nstatus: pending\nlabels:\n  a: b\n---\n")
     assert [head.id for head in project.store.heads()] == [f"{DAY}-001-aaa"]
     found = {p.path.rpartition("-")[2]: (p.line, p.cause) for p in project.store.problems()}
@@ -60,7 +60,7 @@ def test_one_broken_file_hides_nothing_and_is_reported(project):
 def test_links_pipes_and_odd_names_are_problems_not_specs(project, tmp_path):
     secret = tmp_path / "secret.md"
     secret.write_text("# Secret\n")
-    specs = project.store.places.specs
+    specs = project.store.paths.specs
     (specs / "link.md").symlink_to(secret)
     os.mkfifo(specs / "pipe.md")
     (specs / "-option.md").write_text("# T\n")
@@ -84,13 +84,13 @@ def test_two_files_with_one_id_count_once(project):
 
 
 def test_specs_in_folders_are_changed_where_they_are(project):
-    folder = project.store.places.specs / "area"
+    folder = project.store.paths.specs / "area"
     folder.mkdir()
     (folder / "deep.md").write_text("---\nstatus: pending\n---\n# T\n")
     changed = project.store.change("deep", lambda _: Changes({"status": "failed"}), actor="test")
     assert changed.head.path == ".chant/specs/area/deep.md"
     assert "status: failed" in (folder / "deep.md").read_text()
-    assert not (project.store.places.specs / "deep.md").exists()
+    assert not (project.store.paths.specs / "deep.md").exists()
 
 
 def test_load_takes_partial_ids_and_archived_specs(project):
@@ -125,14 +125,14 @@ def test_change_touches_only_what_was_meant_and_is_audited(project):
         "a", lambda _: Changes({"status": "failed"}, note="why"), actor="cli"
     )
     assert path.read_bytes() == before.replace(b"pending", b"failed") == after.raw
-    (entry,) = audit.entries(project.store.places, "a")
+    (entry,) = audit.entries(project.store.paths, "a")
     assert entry["fields"] == {"status": ["pending", "failed"]}
     assert (entry["tool"], entry["event"], entry["note"]) == ("cli", "changed", "why")
     assert entry["at"].endswith("Z")
     project.store.change("a", lambda spec: Changes({"owner": None}, spec.body + "\n"), actor="cli")
-    assert list(audit.entries(project.store.places))[1]["body"] is True
+    assert list(audit.entries(project.store.paths))[1]["body"] is True
     assert project.store.change("a", lambda _: Changes(), actor="cli").version
-    assert len(list(audit.entries(project.store.places))) == 2
+    assert len(list(audit.entries(project.store.paths))) == 2
 
 
 def test_an_expected_version_must_be_the_present_one(project):
@@ -167,7 +167,7 @@ def test_a_writer_without_the_lock_is_not_overwritten(project):
 def test_what_the_system_refuses_is_said_in_plain_words(project):
     path = project.spec("a")
     before = path.read_bytes()
-    project.store.places.store.write_text("a file where the directory would be")
+    project.store.paths.store.write_text("a file where the directory would be")
     for action in (
         lambda: project.store.change("a", lambda _: Changes({"status": "failed"}), actor="test"),
         lambda: project.store.create({}, "# T\n", actor="test"),
@@ -175,12 +175,12 @@ def test_what_the_system_refuses_is_said_in_plain_words(project):
         with pytest.raises(Unavailable, match="The change was refused: File exists"):
             action()
     assert path.read_bytes() == before
-    assert len(list(project.store.places.specs.iterdir())) == 1
+    assert len(list(project.store.paths.specs.iterdir())) == 1
 
 
 def test_a_torn_audit_line_spoils_only_itself(project):
     project.spec("a")
-    places = project.store.places
+    places = project.store.paths
     audit.record(places, "a", "one", "test")
     with places.audit.open("ab") as trail:
         trail.write(b'{"at":"torn')
@@ -196,7 +196,7 @@ def test_create_writes_the_documented_form(project):
     assert re.fullmatch(rf"{today}-001-[0-9a-z]{{3}}", spec.id)
     text = '---\ntype: code\nstatus: pending\nlabels:\n- a\nprompt: "x: y\\n- z"\nzebra: 1\n---\n# Title\n'
     assert spec.raw.decode() == text.replace("zebra: 1", "zebra: 1")
-    assert [entry["event"] for entry in audit.entries(project.store.places, spec.id)] == ["created"]
+    assert [entry["event"] for entry in audit.entries(project.store.paths, spec.id)] == ["created"]
 
 
 def test_ids_are_not_used_again(project):
@@ -206,8 +206,8 @@ def test_ids_are_not_used_again(project):
     project.store.archive(made[1].id, actor="test")
     fresh = SpecStore(project.root).create({}, "# T\n", actor="test")
     assert fresh.id[11:14] == base36(4)
-    project.store.places.last_id.unlink()
-    (project.store.places.spec_file(fresh.id)).write_text("---\nbroken")
+    project.store.paths.last_id.unlink()
+    (project.store.paths.spec_file(fresh.id)).write_text("---\nbroken")
     assert project.store.create({}, "# T\n", actor="test").id[11:14] == base36(5)
 
 
@@ -227,14 +227,14 @@ def test_archive_moves_keeps_and_protects(project):
     project.spec("undated", "status: completed")
     raw = path.read_bytes()
     target = project.store.archive(f"{DAY}-001-abc", actor="test")
-    assert project.store.places.relative(target) == f".chant/archive/{DAY}/{DAY}-001-abc.md"
+    assert project.store.paths.relative(target) == f".chant/archive/{DAY}/{DAY}-001-abc.md"
     assert target.read_bytes() == raw
     assert not path.exists()
     assert project.store.graph().state("b").status == "ready"
     with pytest.raises(Conflict, match="archived"):
         project.store.change(f"{DAY}-001-abc", lambda _: Changes({"status": "x"}), actor="test")
     undated = project.store.archive("undated", actor="test")
-    assert project.store.places.relative(undated) == ".chant/archive/undated/undated.md"
+    assert project.store.paths.relative(undated) == ".chant/archive/undated/undated.md"
     project.spec(f"{DAY}-001-abc", "status: completed")
     with pytest.raises(Conflict, match="has a spec"):
         project.store.archive(f"{DAY}-001-abc", actor="test")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import PLAIN_DIFF, guard, run_git
+from clew.kit.paths import CHANT
 from clew.kit.text.diff import file_diffs
-from clew.specs.files.paths import CHANT
 from clew.specs.query.commits import commits_or_none
 
 if TYPE_CHECKING:

@@ -262,7 +262,7 @@ def archive(
     if dry_run:
         return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
     moved = {
-        name: store.places.relative(
+        name: store.paths.relative(
             put_away(store, name, actor=who(), allow_cancelled=spec_id is None)
         )
         for name in names
@@ -280,7 +280,7 @@ def edit(spec_id: str, project: str | None) -> Outcome:
     spec = store.load(spec_id)
     if spec.head.archived:
         raise Conflict(f"Spec '{spec.id}' is archived and cannot be changed")
-    path = store.places.project / spec.head.path
+    path = store.paths.root / spec.head.path
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         click.edit(filename=str(path), editor=editor)

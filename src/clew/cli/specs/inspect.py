@@ -194,12 +194,12 @@ def template(name: str | None, project: str | None) -> Outcome:
     """List templates, or show one."""
     from clew.specs.change.templates import list_templates, load_template
 
-    places = opened(project).places
+    paths = opened(project).paths
     if name:
-        found = load_template(places, name)
+        found = load_template(paths, name)
         text = found.path.read_text("utf-8", "replace")
         return Outcome(found.as_json(), (text.rstrip("\n"),))
-    templates, problems = list_templates(places)
+    templates, problems = list_templates(paths)
     rows = tuple((t.name, t.scope, t.description) for t in templates)
     listed: str | Table = Table(("name", "from", "description"), rows) if rows else "No templates."
     data = {"templates": [t.as_json() for t in templates], "problems": problems}

@@ -224,7 +224,7 @@ def log(
 
     store = opened(project)
     full = store.load(spec_id).id
-    path = store.places.log_file(full)
+    path = store.paths.log_file(full)
     page = read_log(path, full, lines=lines, offset=offset, since=since)
     if follow:
         _follow(path, full, page.content, page.byte_offset)

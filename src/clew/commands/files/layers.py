@@ -12,6 +12,7 @@ from clew.commands.files.declarations import text_of
 from clew.commands.files.disk import read_text, relative_in
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Invalid, NotFound
+from clew.kit.project import project_directory
 from clew.kit.text.yaml_text import YamlError, read_fields
 
 TYPE_CHECKING = False
@@ -27,8 +28,6 @@ CONFIG_FILES = (f"{HOME}/mcp/config.json", f"{HOME}/config/registry_config.json"
 DEFAULT_REGISTRY = f"{HOME}/registry.json"
 LIBRARY = join(os.path.dirname(os.path.dirname(__file__)), "library")
 
-_PROJECT_VARIABLES = ("CLEW_PROJECT", "CLAUDE_PROJECT_DIR")
-_MARKERS = (".git", ".chant", ".agent")
 _LARGEST_CONFIG = 1 << 20
 
 
@@ -127,28 +126,9 @@ def user_home() -> str:
 
 
 def project_root(settings: Mapping[str, str] | None = None) -> str:
-    """The project's directory: named by `--project` or a variable, or around the working one."""
-    named = (settings or {}).get("project")
-    named = named or next((v for v in map(os.environ.get, _PROJECT_VARIABLES) if v), None)
-    if named and ("\0" in named or not os.path.isdir(named)):
-        raise NotFound(f"No such project directory: {named!r}", "Name an existing directory.")
-    start = os.path.realpath(named) if named else _working_directory()
-    home, place = os.path.realpath(user_home() or "/"), start
-    while True:
-        markers = _MARKERS[:2] if place == home else _MARKERS
-        if any(os.path.lexists(join(place, marker)) for marker in markers):
-            return place
-        above = os.path.dirname(place)
-        if above == place:
-            return start
-        place = above
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        raise NotFound("The working directory is gone", "Change to one that exists.") from None
+    """The project's directory, found as everywhere; outside of any the working directory."""
+    start, root = project_directory(None, settings)
+    return root or start
 
 
 def find_layers(settings: Mapping[str, str] | None = None) -> tuple[Layer, ...]:

@@ -53,7 +53,7 @@ def add_from_template(
     from clew.specs.change.templates import fill, load_template, parse_assignments
 
     values = {"description": description} if description else {}
-    template = load_template(store.places, name)
+    template = load_template(store.paths, name)
     filled, body = fill(template, values | parse_assignments(assignments))
     given = {"type": "code", "status": "pending", **filled, **(fields or {})}
     return store.create(given, body, actor=actor)

@@ -41,13 +41,13 @@ def diagnose_any(store: SpecStore, spec_id: str) -> dict[str, Any]:
     if problem is not None:
         return diagnose_problem(problem)
     spec = store.load(spec_id)
-    return diagnose(store, spec, branch_of(spec, load_config(store.places.project)))
+    return diagnose(store, spec, branch_of(spec, load_config(store.paths.root)))
 
 
 def diagnose(store: SpecStore, spec: Spec, branch: str) -> dict[str, Any]:
     """Every check, the diagnosis, and what to do about it. `branch` is where its work would be."""
-    worktree = worktree_of(store.places.project, branch)
-    commits = commits_or_none(store.places.project, spec.id)
+    worktree = worktree_of(store.paths.root, branch)
+    commits = commits_or_none(store.paths.root, spec.id)
     open_boxes = parse_criteria(spec.body).unchecked
     derived = store.graph().state(spec.id)
     status = "blocked" if derived.status == "blocked" else spec.status
@@ -96,7 +96,7 @@ def diagnose_problem(problem: Problem) -> dict[str, Any]:
 
 
 def _log_check(store: SpecStore, spec: Spec, status: str) -> Check:
-    log = store.places.log_file(spec.id)
+    log = store.paths.log_file(spec.id)
     try:
         found = log.stat()
     except OSError:
@@ -115,7 +115,7 @@ def _ago(seconds: float) -> str:
 
 
 def _lock_check(store: SpecStore, spec: Spec) -> Check:
-    lock: Path = store.places.chant / ".locks" / f"{spec.id}.lock"
+    lock: Path = store.paths.chant / ".locks" / f"{spec.id}.lock"
     present = lock.exists()
     return Check("Lock file", True, "Present (spec may be running)" if present else "Not present")
 

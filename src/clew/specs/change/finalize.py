@@ -51,10 +51,10 @@ def finalize(
     _check_members(store, spec)
     if commits is None:
         _check_worktree(store, branch_of(spec, config))
-        commits = _found_commits(store.places.project, spec, allow_none=allow_no_commits)
+        commits = _found_commits(store.paths.root, spec, allow_none=allow_no_commits)
     waiting = store.graph().dependents(spec.id)
     must_be_approved = config.flag("approval", "require_approval_for_agent_work") and (
-        by_agent or has_agent_author(store.places.project, commits)
+        by_agent or has_agent_author(store.paths.root, commits)
     )
 
     def edit(current: Spec) -> Changes:
@@ -67,7 +67,7 @@ def finalize(
             fields["model"] = model
         if commits:
             fields["commits"] = list(dict.fromkeys([*current.words("commits"), *commits]))
-        elif hashes := hashes_of(store.places.project, current):
+        elif hashes := hashes_of(store.paths.root, current):
             fields[HASHES] = hashes  # without a commit, this is what later drift is held against
         return Changes(fields)
 
@@ -97,7 +97,7 @@ def _check_finalizable(spec: Spec) -> None:
 
 
 def _check_worktree(store: SpecStore, branch: str) -> None:
-    worktree = worktree_of(store.places.project, branch)
+    worktree = worktree_of(store.paths.root, branch)
     if worktree and is_dirty(worktree):
         raise Conflict(
             "Failed to finalize spec: Cannot finalize: uncommitted changes in worktree. "

@@ -11,9 +11,9 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError
 from clew.kit.files import write_atomic
 from clew.kit.git import run_git
+from clew.kit.paths import ProjectPaths
 from clew.kit.repository import common_directory
 from clew.kit.text.yaml_edit import field_lines
-from clew.specs.files.paths import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,23 +60,23 @@ def initialize(
     overwrite_prompts: bool = False,
 ) -> Made:
     """Make what is missing; what is there stays. `prompts` are texts by name."""
-    places = Places(project)
-    created = not places.specs.is_dir()
+    paths = ProjectPaths(project)
+    created = not paths.specs.is_dir()
     for directory in _DIRECTORIES:
-        (places.chant / directory).mkdir(parents=True, exist_ok=True)
-    places.make_store()
-    wanted = {places.chant / ".gitignore": _IGNORED}
-    wanted[places.config] = _config_text(name or project_name(project), provider, model)
+        (paths.chant / directory).mkdir(parents=True, exist_ok=True)
+    paths.make_store()
+    wanted = {paths.chant / ".gitignore": _IGNORED}
+    wanted[paths.config] = _config_text(name or project_name(project), provider, model)
     written = []
     for path, text in wanted.items():
         if not path.exists():
             write_atomic(path, text)
-            written.append(places.relative(path))
+            written.append(paths.relative(path))
     for prompt, text in (prompts or {}).items():
-        path = places.prompts / f"{prompt}.md"
+        path = paths.prompts / f"{prompt}.md"
         if overwrite_prompts or not path.exists():
             write_atomic(path, text)
-            written.append(places.relative(path))
+            written.append(paths.relative(path))
     return Made(created, written)
 
 

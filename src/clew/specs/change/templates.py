@@ -22,7 +22,7 @@ from clew.specs.files.parse import read_document, read_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clew.specs.files.paths import Places
+    from clew.kit.paths import ProjectPaths
 
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -63,11 +63,11 @@ class Template(NamedTuple):
         }
 
 
-def list_templates(places: Places) -> tuple[list[Template], list[str]]:
+def list_templates(paths: ProjectPaths) -> tuple[list[Template], list[str]]:
     """All templates by name, and what is wrong with those that cannot be read."""
     found: dict[str, Template] = {}
     problems: list[str] = []
-    for scope, directory in _directories(places):
+    for scope, directory in _directories(paths):
         for path in sorted(directory.glob("*.md")) if directory.is_dir() else ():
             try:
                 template = _read(path, scope)
@@ -78,17 +78,17 @@ def list_templates(places: Places) -> tuple[list[Template], list[str]]:
     return [found[name] for name in sorted(found)], problems
 
 
-def load_template(places: Places, name: str) -> Template:
+def load_template(paths: ProjectPaths, name: str) -> Template:
     """The template of this name; the project's before the user's."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise Invalid(f"Not a template name: {name!r}", "Use letters, digits, dots, '-' and '_'.")
     searched: list[str] = []
-    for scope, directory in _directories(places):
+    for scope, directory in _directories(paths):
         path = directory / f"{name}.md"
         searched.append(str(path))
         if path.is_file():
             return _read(path, scope)
-    known, _ = list_templates(places)
+    known, _ = list_templates(paths)
     for template in known:
         if template.name == name:
             return template
@@ -138,10 +138,10 @@ def _filled(value: Any, chosen: dict[str, str]) -> Any:
     return value
 
 
-def _directories(places: Places) -> list[tuple[str, Path]]:
+def _directories(paths: ProjectPaths) -> list[tuple[str, Path]]:
     configured = os.environ.get("XDG_CONFIG_HOME")
     base = Path(configured) if configured else Path.home() / ".config"
-    return [("project", places.templates), ("global", base / "chant" / "templates")]
+    return [("project", paths.templates), ("global", base / "chant" / "templates")]
 
 
 def _read(path: Path, scope: str) -> Template:

@@ -113,11 +113,11 @@ def surroundings(store: SpecStore, config: Config) -> Surroundings:
     """What the rules need to know of all the specs and of the configuration."""
     every = store.heads(archived=True)
     ways = [way for way in store.graph().cycles() if way]
-    project = store.places.project
+    project = store.paths.root
 
     def output_problem(spec: Spec) -> str | None:
         schema = spec.text("output_schema") or ""
-        return check_output(project, schema, spec.id, _log_text(store.places.log_file(spec.id)))
+        return check_output(project, schema, spec.id, _log_text(store.paths.log_file(spec.id)))
 
     return Surroundings(
         limits=limits_of(config),

@@ -20,7 +20,7 @@ from clew.specs.model import Head, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clew.specs.files.paths import Places
+    from clew.kit.paths import ProjectPaths
 
 _VERSION = 1
 _DENSE = frozenset({"id", "title", "criteria_total", "criteria_checked"})
@@ -31,10 +31,10 @@ _DERIVED = frozenset({"mtime_ns", "size", "path"})
 Entry = tuple[int, int, int, int, bool, "Head | None", "Problem | None"]
 
 
-def load(places: Places) -> dict[str, Entry]:
+def load(paths: ProjectPaths) -> dict[str, Entry]:
     """The entries by path, in the order in which they were saved; none if anything is wrong."""
     try:
-        header, _, payload = places.index.read_bytes().partition(b"\n")
+        header, _, payload = paths.spec_index.read_bytes().partition(b"\n")
         if loads_bytes(header) != {"version": _VERSION, "crc32": crc32(payload)}:
             return {}
         return _entries(loads(payload.decode()))
@@ -42,7 +42,7 @@ def load(places: Places) -> dict[str, Entry]:
         return {}
 
 
-def save(places: Places, entries: dict[str, Entry]) -> None:
+def save(paths: ProjectPaths, entries: dict[str, Entry]) -> None:
     """Write the entries down; where that is not allowed, nothing is lost."""
     known = [entry for path, entry in entries.items() if path.isprintable()]
     heads = [entry[5] for entry in known if entry[5] is not None]
@@ -63,8 +63,8 @@ def save(places: Places, entries: dict[str, Entry]) -> None:
     payload = dumps_bytes(columns)
     header = dumps_bytes({"version": _VERSION, "crc32": crc32(payload)})
     try:
-        places.make_store()
-        write_atomic(places.index, header + b"\n" + payload)
+        paths.make_store()
+        write_atomic(paths.spec_index, header + b"\n" + payload)
     except OSError:
         return
 

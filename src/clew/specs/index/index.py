@@ -12,9 +12,9 @@ import time
 from bisect import insort
 from typing import TYPE_CHECKING
 
+from clew.kit.paths import ARCHIVE, SPECS
 from clew.specs.files.ids import sort_key
 from clew.specs.files.parse import Identity, Unreadable, make_spec, read_file, unreadable
-from clew.specs.files.paths import ARCHIVE, SPECS
 from clew.specs.index import cache_file as indexfile
 from clew.specs.index.cache_file import Entry, no_collection
 from clew.specs.index.inotify import Watch
@@ -23,7 +23,7 @@ from clew.specs.model import Head, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clew.specs.files.paths import Places
+    from clew.kit.paths import ProjectPaths
     from clew.specs.index.graph import Graph
 
 _FULL_LOOK_SECONDS = 10.0  # what inotify cannot see: writes through memory maps and hard links
@@ -55,8 +55,8 @@ class Snapshot:
 class Index:
     """The specs of one project, always as their files are now."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, paths: ProjectPaths) -> None:
+        self._paths = paths
         self._guard = threading.RLock()
         self._entries: dict[str, Entry] | None = None
         self._snapshot = Snapshot(0, [], [])
@@ -86,16 +86,16 @@ class Index:
         return watch.changed_files()
 
     def _root_identities(self) -> list[tuple[int, int] | None]:
-        return [_directory_identity(p) for p in (self._places.specs, self._places.archive)]
+        return [_directory_identity(p) for p in (self._paths.specs, self._paths.archive)]
 
     def _look_at_all(self) -> None:
         first = self._entries is None
-        known = indexfile.load(self._places) if self._entries is None else self._entries
+        known = indexfile.load(self._paths) if self._entries is None else self._entries
         if not first:
             self._start_watch()
         self._looked = time.monotonic()
         self._roots = self._root_identities()
-        look = _Look(self._places, known, self._watch)
+        look = _Look(self._paths, known, self._watch)
         look.scan(SPECS, archived=False)
         look.scan(ARCHIVE, archived=True)
         if look.watch_failed:
@@ -109,18 +109,18 @@ class Index:
         ordered = [*self._snapshot.active, *self._snapshot.archived]
         if len(ordered) == _count(entries.values()):
             paths = {head.path: None for head in ordered} | dict.fromkeys(entries)
-            indexfile.save(self._places, {path: entries[path] for path in paths})
+            indexfile.save(self._paths, {path: entries[path] for path in paths})
 
     def _start_watch(self) -> None:
         if self._watch is not None and self._watch.is_ours:
             self._watch.changed_files()  # what happened until now is about to be seen
         elif self._watchable:
-            self._watch = Watch.start(self._places.specs)
+            self._watch = Watch.start(self._paths.specs)
             self._watchable = self._watch is not None
 
     def _look_at(self, paths: set[str]) -> None:
         known = self._entries or {}
-        look = _Look(self._places, known, None)
+        look = _Look(self._paths, known, None)
         look.entries = dict(known)
         for path in paths:
             look.entries.pop(path, None)
@@ -147,11 +147,11 @@ class Index:
 class _Look:
     """One look at the files: what is known stays, what is different is read."""
 
-    def __init__(self, places: Places, known: dict[str, Entry], watch: Watch | None) -> None:
+    def __init__(self, paths: ProjectPaths, known: dict[str, Entry], watch: Watch | None) -> None:
         self.entries: dict[str, Entry] = {}
         self.read: set[str] = set()
         self.watch_failed = False
-        self._root = places.project
+        self._root = paths.root
         self._known = known
         self._watch = watch
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.git import run_git
+from clew.kit.paths import ARCHIVE, SPECS
 from clew.kit.times import parse_iso
-from clew.specs.files.paths import ARCHIVE, SPECS
 from clew.specs.query.query import since_of
 from clew.specs.store import audit
 
@@ -83,7 +83,7 @@ def recent(
 
 def audit_events(store: SpecStore, spec_id: str | None = None) -> Iterator[Event]:
     """What the audit trail says, the oldest first."""
-    for entry in audit.entries(store.places, spec_id):
+    for entry in audit.entries(store.paths, spec_id):
         fields = entry.get("fields")
         action, detail = _recorded(entry, fields if isinstance(fields, dict) else {})
         name, at, by = (str(entry.get(key) or "") for key in ("spec", "at", "by"))

@@ -172,7 +172,7 @@ def activity(store: SpecStore) -> list[dict[str, Any]]:
 
 
 def _activity_of(store: SpecStore, head: Head) -> dict[str, Any]:
-    log = store.places.log_file(head.id)
+    log = store.paths.log_file(head.id)
     try:
         logged: float | None = log.stat().st_mtime
     except OSError:

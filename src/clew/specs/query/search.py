@@ -69,7 +69,7 @@ def _paths_with(store: SpecStore, snapshot: Snapshot, text: str) -> frozenset[st
     if index is None:
         project = store.project  # not the store, which would then never go
         index = TextIndex(
-            store.places.store / "search.idx", lambda head: (_body(project, head) or (None,))[0]
+            store.paths.store / "search.idx", lambda head: (_body(project, head) or (None,))[0]
         )
         index = _indexes.setdefault(store, index)
     return index.find(text, snapshot.active + snapshot.archived, snapshot.generation)

@@ -12,28 +12,28 @@ from clew.kit.times import utc_now
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clew.specs.files.paths import Places
+    from clew.kit.paths import ProjectPaths
 
 _LONGEST_VALUE = 500
 
 
-def record(places: Places, spec_id: str, event: str, actor: str, **details: Any) -> None:
+def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details: Any) -> None:
     """Add one line: when, who, which tool, what was done to which spec."""
     now = utc_now(milliseconds=True)
     entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
     entry.update({key: value for key, value in details.items() if value is not None})
-    places.make_store()
+    paths.make_store()
     line = dumps_bytes(entry) + b"\n"
-    with locked(places.lock_file("-audit")), places.audit.open("ab+") as trail:
+    with locked(paths.lock_file("-audit")), paths.audit.open("ab+") as trail:
         if _is_torn(trail.fileno()):
             line = b"\n" + line
         trail.write(line)
 
 
-def entries(places: Places, spec_id: str | None = None) -> Iterator[dict[str, Any]]:
+def entries(paths: ProjectPaths, spec_id: str | None = None) -> Iterator[dict[str, Any]]:
     """The lines, the oldest first; what is not a line (torn by a crash) is passed over."""
     try:
-        trail = places.audit.open("rb")
+        trail = paths.audit.open("rb")
     except FileNotFoundError:
         return
     with trail:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import Invalid, Unavailable
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.text.yaml_edit import key_lines
 from clew.specs.files.parse import Identity, read_document, read_file
-from clew.specs.files.paths import Places
 from clew.specs.model import Problem, words_of
 from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, WITHOUT_EFFECT, Setting
 
@@ -101,9 +101,9 @@ class Config:
 
 def load_config(project: Path) -> Config:
     """The settings of a project: the user's, then the project's, then its `agents.md`."""
-    places = Places(project)
-    files = [_user_file(), _read(places.config, places.relative(places.config))]
-    agents = _read(places.agents, places.relative(places.agents))
+    paths = ProjectPaths(project)
+    files = [_user_file(), _read(paths.config, paths.relative(paths.config))]
+    agents = _read(paths.agents, paths.relative(paths.agents))
     section = agents.fields.get("parallel")
     if isinstance(section, dict) and isinstance(section.get("agents"), list):
         said = Config(files).value("parallel")

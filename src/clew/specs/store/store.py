@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic, write_new
 from clew.kit.locks import locked
+from clew.kit.paths import SPECS, ProjectPaths
 from clew.kit.project import find_project
 from clew.kit.refusals import next_step
 from clew.kit.text.display import clipped, os_reason, shown_text
 from clew.kit.text.frontmatter import MOST_BYTES, FrontmatterError
 from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.times import today
-from clew.specs.files.ids import is_usable, new_id, sequence_of
+from clew.specs.files.ids import date_of, is_usable, new_id, sequence_of
 from clew.specs.files.parse import (
     Identity,
     Unreadable,
@@ -28,7 +29,6 @@ from clew.specs.files.parse import (
     read_file,
     unreadable,
 )
-from clew.specs.files.paths import SPECS, Places, refuse_links_out
 from clew.specs.index.index import Index
 from clew.specs.index.resolve import resolve
 from clew.specs.model import FIELD_ORDER, Changes, Head, Problem, Spec
@@ -71,10 +71,10 @@ class SpecStore:
     """All specs under one project's `.chant/`."""
 
     def __init__(self, project: Path) -> None:
-        refuse_links_out(project)
         self.project = project
-        self.places = Places(project)
-        self._index = Index(self.places)
+        self.paths = ProjectPaths(project)
+        self.paths.refuse_links_out()
+        self._index = Index(self.paths)
 
     def snapshot(self) -> Snapshot:
         """All specs as their files are now; one object as long as nothing changes."""
@@ -128,7 +128,7 @@ class SpecStore:
 
     def _read(self, path: str, *, archived: bool) -> Spec:
         try:
-            raw, identity = read_file(str(self.places.project / path), now_ns=time.time_ns())
+            raw, identity = read_file(str(self.paths.root / path), now_ns=time.time_ns())
             return make_spec(raw, path, identity, archived=archived)
         except Unreadable as error:
             raise Invalid(f"This spec cannot be read: {error.problem}", _REPAIR) from None
@@ -187,7 +187,7 @@ class SpecStore:
             raise Invalid("The spec would be larger than 4 MiB", "Keep long output in a file.")
         if self.read(before.head).raw != before.raw:
             return False
-        write_atomic(self.places.project / before.head.path, raw)
+        write_atomic(self.paths.root / before.head.path, raw)
         return True
 
     def _changed(self, before: Spec, actor: str, note: str | None) -> Spec:
@@ -195,7 +195,7 @@ class SpecStore:
         changed = audit.difference(before.fields, after.fields)
         body = True if before.body != after.body else None
         audit.record(
-            self.places, before.id, "changed", actor, fields=changed or None, body=body, note=note
+            self.paths, before.id, "changed", actor, fields=changed or None, body=body, note=note
         )
         return after
 
@@ -208,39 +208,39 @@ class SpecStore:
             name = spec_id if spec_id is not None else self._next_id()
             if name in self.snapshot().by_id:
                 raise Conflict(f"Spec '{name}' exists already", "Choose another id.")
-            path = self.places.spec_file(name)
-            title = _checked(raw, self.places.relative(path)).title
+            path = self.paths.spec_file(name)
+            title = _checked(raw, self.paths.relative(path)).title
             _write_new(path, raw)
-            audit.record(self.places, name, "created", actor, title=title)
+            audit.record(self.paths, name, "created", actor, title=title)
         return self.load(name)
 
     def archive(self, spec_id: str, *, actor: str) -> Path:
         """Move a spec to the archive, where it stays readable; gives its new place."""
         with self._writing(spec_id):
             before = self._read_for_change(spec_id)
-            target = self.places.archive_file(spec_id)
+            target = self.paths.archive / (date_of(spec_id) or "undated") / f"{spec_id}.md"
             if target.exists():
                 raise Conflict(f"The archive has a spec '{spec_id}' already")
             target.parent.mkdir(parents=True, exist_ok=True)
-            (self.places.project / before.head.path).rename(target)
-            audit.record(self.places, spec_id, "archived", actor, to=self.places.relative(target))
+            (self.paths.root / before.head.path).rename(target)
+            audit.record(self.paths, spec_id, "archived", actor, to=self.paths.relative(target))
         return target
 
     def delete(self, spec_id: str, *, actor: str) -> None:
         """Remove an active spec's file."""
         with self._writing(spec_id):
             before = self._read_for_change(spec_id)
-            (self.places.project / before.head.path).unlink()
-            audit.record(self.places, spec_id, "deleted", actor, title=before.title)
+            (self.paths.root / before.head.path).unlink()
+            audit.record(self.paths, spec_id, "deleted", actor, title=before.title)
 
     def _next_id(self) -> str:
         """The next id of today; what was given out is remembered even if it is deleted."""
         day = today()
         used = max((sequence_of(i, day) for i in self._names()), default=0)
         with suppress(OSError, UnicodeDecodeError):
-            used = max(used, sequence_of(self.places.last_id.read_text("utf-8"), day))
+            used = max(used, sequence_of(self.paths.last_id.read_text("utf-8"), day))
         name = new_id(day, used + 1)
-        write_atomic(self.places.last_id, name)
+        write_atomic(self.paths.last_id, name)
         return name
 
     def _names(self) -> list[str]:
@@ -254,8 +254,8 @@ class SpecStore:
         if spec_id is not None and not is_usable(spec_id):
             raise Invalid(f"Not a usable spec id: {clipped(shown_text(spec_id))!r}")
         try:
-            self.places.make_store()
-            with locked(self.places.lock_file(lock or str(spec_id))):
+            self.paths.make_store()
+            with locked(self.paths.lock_file(lock or str(spec_id))):
                 yield
         except FileNotFoundError as error:
             raise NotFound(f"Spec not found: {clipped(str(spec_id))}") from error

@@ -153,7 +153,7 @@ def log_tail(store: SpecStore, spec_id: str) -> tuple[str, int]:
     from clew.specs.query.logs import read_log
 
     try:
-        found = read_log(store.places.log_file(spec_id), spec_id, lines=LOG_LINES)
+        found = read_log(store.paths.log_file(spec_id), spec_id, lines=LOG_LINES)
     except ClewError:
         return "", 0
     return found.content, found.byte_offset

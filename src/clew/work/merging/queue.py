@@ -138,7 +138,7 @@ class Merger:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One merge at a time; the wait for another one's end can be broken off."""
-        path, said = self.store.places.make_store() / _LOCK, False
+        path, said = self.store.paths.make_store() / _LOCK, False
         began = time.monotonic()
         while (lock := try_lock(path)) is None:
             if not said:

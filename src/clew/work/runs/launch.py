@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import ClewError
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import try_lock
-from clew.specs.files.paths import refuse_links_out
+from clew.kit.paths import ProjectPaths
 from clew.work.agents.table import check_agent
 from clew.work.journal.journal import open_journal
 from clew.work.model import FailureClass, Phase, check_spec_id, new_run_id
@@ -51,7 +51,7 @@ def start_run(
     When the moment passes, because a worktree takes long to set up, the run goes on by itself.
     `on_claim` is called once the spec is claimed; what it raises gives the claim back.
     """
-    refuse_links_out(places.root)
+    ProjectPaths(places.root).refuse_links_out()
     program = preflight(places, request)
     run_id = new_run_id()
     directory = private_directory(places.run_directory(run_id))

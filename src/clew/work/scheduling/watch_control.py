@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import Conflict, NotFound
 from clew.kit.git import GitError, guard, run_git
 from clew.kit.locks import HeldLock, is_locked, try_lock
-from clew.specs.files.paths import Places as SpecPlaces
+from clew.kit.paths import ProjectPaths
 from clew.work.journal.journal import read_journal
 from clew.work.journal.status_files import (
     agent_status_view,
@@ -51,7 +51,7 @@ def watch_lock(places: Places) -> HeldLock:
 
     A killed watch may have been about to start a program, which then has the lock for a moment.
     """
-    SpecPlaces(places.root).make_store()
+    ProjectPaths(places.root).make_store()
     deadline = time.monotonic() + _PID_SECONDS
     while (lock := try_lock(places.store / _LOCK)) is None:
         if is_alive(_watcher(places)) or time.monotonic() > deadline:

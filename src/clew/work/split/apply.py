@@ -146,11 +146,11 @@ def _is_as(store: SpecStore, spec_id: str, version: str | None) -> bool:
 
 
 def _alone(store: SpecStore) -> Any:
-    return locked(store.places.make_store() / "split.lock")
+    return locked(store.paths.make_store() / "split.lock")
 
 
 def _home(store: SpecStore) -> Path:
-    return store.places.store / "splits"
+    return store.paths.store / "splits"
 
 
 def _file(store: SpecStore, spec_id: str) -> Path:
