@@ -9,7 +9,7 @@ COMPILE := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe
 
 .PHONY: setup try test check format bench chaos fuzz load audit conformance docs lock build clean
 
-DOCS := README.md docs/*.md docs/*/*.md
+DOCS := README.md CONTRIBUTING.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
 
 setup: $(STAMP)

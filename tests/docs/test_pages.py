@@ -10,7 +10,7 @@ import sys
 from tests.docs.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose_of, text_of
 from tests.support.each import for_each
 
-GENERATED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MACHINE_PATH = re.compile(
     r"(?<![\w.~}/-])/(?:work|home|root|tmp|Users|var|opt|mnt|private)/|[A-Z]:\\"
 )

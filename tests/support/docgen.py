@@ -507,9 +507,24 @@ def _project() -> dict[str, Any]:
 
 def layer_list() -> str:
     """The layers that import-linter holds, the uppermost first."""
+    return block("```text", *_layers(), "```")
+
+
+def room_table() -> str:
+    """Which rooms a room may import: those that stand below it."""
+    layers = [re.findall(r"clew\.(\w+)", layer) for layer in _layers()]
+    rows = []
+    for number, layer in enumerate(layers):
+        below = [room for lower in layers[number + 1 :] for room in lower if room in ROOMS]
+        shown = ", ".join(map(_code, below)) or "none"
+        rows += [(_code(room), shown) for room in layer if room in ROOMS]
+    return table(("Room", "May import"), rows)
+
+
+def _layers() -> list[str]:
     contracts = _project()["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    return block("```text", *layers, "```")
+    found: list[str] = next(one["layers"] for one in contracts if one["type"] == "layers")
+    return found
 
 
 DEPENDENCIES = {
