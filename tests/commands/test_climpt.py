@@ -118,8 +118,8 @@ def test_output_is_guarded(project, tmp_path):
     there = project.write("there.md", "precious")
     assert "exists already" in project.fails("git", "do", "it", "-o=there.md")
     assert there.read_text(encoding="utf-8") == "precious"
-    assert "outside of the project" in project.fails("git", "do", "it", "-o=../out.md")
-    assert "outside of the project" in project.fails("git", "do", "it", f"-o={tmp_path}/out.md")
+    assert "outside the project" in project.fails("git", "do", "it", "-o=../out.md")
+    assert "outside the project" in project.fails("git", "do", "it", f"-o={tmp_path}/out.md")
     assert not (tmp_path / "out.md").exists()
     (project.root / ".git").mkdir()
     assert project.fails("git", "do", "it", "-o=.git/hooks/pre-commit")

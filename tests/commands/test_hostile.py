@@ -94,7 +94,7 @@ def test_a_file_outside_of_the_project_is_not_read_for_a_tool(project, tmp_path)
     (tmp_path / "other.txt").write_text("secret", encoding="utf-8")
     project.template("git/do/it", "{input_text}")
     for name in ("../other.txt", str(tmp_path / "other.txt")):
-        with pytest.raises(ExecutionFailure, match="outside of the project"):
+        with pytest.raises(ExecutionFailure, match="outside the project"):
             run(project, "git", "do", "it", file=name)
 
 

@@ -205,7 +205,7 @@ def test_a_command_that_takes_input_gets_it_even_without_a_placeholder(project):
     result = rendered(project, "meta/make/it", text="given")
 
     assert result.prompt == "Body\n\ngiven\n"
-    assert result.warnings == ["The template has no {input_text}, so the input stands at its end"]
+    assert result.warnings == ["The template has no {input_text}, so the input was appended"]
     assert prompt(project, "meta/make/it", text="given", compatible=True) == "Body\n"
 
 

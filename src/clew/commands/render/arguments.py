@@ -26,6 +26,14 @@ _OPTIONS = {
 }
 _FLAGS = {"strict": "strict", "compat": "compatible", "force": "force"}
 _BY_WORD = {word: option for option, words in _OPTIONS.items() for word in words}
+# Options that a request has members for; of both, the destination wins.
+_MEMBERS = {
+    "edition": "edition",
+    "adaptation": "adaptation",
+    "file": "file",
+    "output": "destination",
+    "destination": "destination",
+}
 _TEXT_KEYS = ("stdin", "text", "input", "input_text")
 
 
@@ -91,15 +99,19 @@ def request_from_words(found: Words) -> Request:
             f"A command has three words (domain, action, target), got {len(words)}", _HINT
         )
     request = Request(*words, agent=found.options.get("agent", DEFAULT_AGENT))
-    request.edition = found.options.get("edition", "")
-    request.adaptation = found.options.get("adaptation", "")
-    file = found.options.get("file", "")
-    request.file = "" if file == "-" else file
-    request.destination = found.options.get("destination") or found.options.get("output", "")
-    request.variables = found.variables
+    for option in _MEMBERS:
+        if option in found.options:
+            _take_member(request, option, found.options[option])
+    if request.file == "-":
+        request.file = ""
+    _take_flags(request, found)
+    return request
+
+
+def _take_flags(request: Request, found: Words) -> None:
+    request.variables.update(found.variables)
     request.strict = "strict" in found.flags
     request.compatible = "compatible" in found.flags
-    return request
 
 
 def request_from_arguments(arguments: dict[str, Any]) -> Request:
@@ -108,15 +120,16 @@ def request_from_arguments(arguments: dict[str, Any]) -> Request:
     request = Request(*words, agent=arguments.get("agent") or DEFAULT_AGENT)
     options = arguments.get("options") or {}
     if isinstance(options, list):
-        _take_words(request, options)
-        return request
+        found = _read_list(options)
+        options = found.options
+        _take_flags(request, found)
     for key, value in options.items():
         if value is not None:
             _take_member(request, key, value)
     return request
 
 
-def _take_words(request: Request, words: list[Any]) -> None:
+def _read_list(words: list[Any]) -> Words:
     if not all(isinstance(word, str) for word in words):
         raise Invalid("options as a list must hold words", 'Like ["-e=detailed", "--uv-x=1"].')
     try:
@@ -125,38 +138,30 @@ def _take_words(request: Request, words: list[Any]) -> None:
         raise Invalid(error.message, error.hint) from None
     if found.positional:
         raise Invalid(f"options holds a word that is no option: {found.positional[0]}")
-    for key, value in found.options.items():
-        _take_member(request, key, value)
-    request.variables.update(found.variables)
-    request.strict = "strict" in found.flags
-    request.compatible = "compatible" in found.flags
+    return found
 
 
 def _take_member(request: Request, key: str, value: Any) -> None:
     word = key.lstrip("-")
-    option = _BY_WORD.get(word)
+    option = _BY_WORD.get(word, "")
     if word == "uv":
-        _take_variables(request, value)
+        if not isinstance(value, dict):
+            raise Invalid("uv must be an object of names and values", 'Like {"uv": {"x": "a"}}.')
+        for name, item in value.items():
+            request.variables[name.removeprefix(VARIABLE)] = _scalar(f"uv.{name}", item)
     elif word.startswith(VARIABLE):
         request.variables[word.removeprefix(VARIABLE)] = _scalar(key, value)
     elif word in _TEXT_KEYS:
         request.text = _scalar(key, value)
     elif word in ("strict", "compat"):
-        setattr(request, _FLAGS[word], _boolean(key, value))
-    elif option in ("edition", "adaptation", "file", "destination", "output"):
-        assert option is not None
-        text = _scalar(key, value)
-        setattr(request, "destination" if option == "output" else option, text)
+        if not isinstance(value, bool):
+            raise Invalid(f"{key} must be true or false")
+        setattr(request, _FLAGS[word], value)
+    elif option in _MEMBERS:
+        setattr(request, _MEMBERS[option], _scalar(key, value))
     else:
         known = ("edition", "adaptation", "file", "destination", "stdin", "uv", "strict", "compat")
         raise Invalid(f"No such option: {key}", f"Options: {', '.join(known)}.")
-
-
-def _take_variables(request: Request, value: Any) -> None:
-    if not isinstance(value, dict):
-        raise Invalid("uv must be an object of names and values", 'Like {"uv": {"target": "a"}}.')
-    for name, item in value.items():
-        request.variables[name.removeprefix(VARIABLE)] = _scalar(f"uv.{name}", item)
 
 
 def _scalar(key: str, value: Any) -> str:
@@ -165,9 +170,3 @@ def _scalar(key: str, value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     raise Invalid(f"{key} must be a string")
-
-
-def _boolean(key: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise Invalid(f"{key} must be true or false")

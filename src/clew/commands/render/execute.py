@@ -26,9 +26,9 @@ from clew.commands.render.render import (
     VARIABLE,
     fill,
     names_in,
+    render,
     render_compatibly,
 )
-from clew.commands.render.render import render as render_text
 from clew.commands.render.streams import LARGEST_INPUT
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.frontmatter import read_leniently
@@ -36,13 +36,12 @@ from clew.kit.text.frontmatter import read_leniently
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
-    from clew.commands.files.declarations import Variable
     from clew.commands.files.templates import Home, Template
     from clew.kit.jsontext import JsonObject
 
 LARGEST_VALUE = 1 << 16
-_ALWAYS_THERE = ("schema_file", "base_prompt_dir")
 
 
 class Request:
@@ -71,22 +70,12 @@ class Request:
 class Rendered:
     """The prompt, and how it came about."""
 
-    __slots__ = (
-        "asked",
-        "home",
-        "label",
-        "missing",
-        "notes",
-        "problems",
-        "prompt",
-        "template",
-    )
-
-    def __init__(self, label: str, home: Home, template: Template) -> None:
-        self.label = label
+    def __init__(self, request: Request, home: Home, template: Template) -> None:
+        self.request = request
         self.home = home
         self.template = template
         self.prompt = ""
+        self.meta: dict[str, Any] = {}
         self.asked: list[str] = []
         self.missing: list[str] = []
         self.problems: list[str] = []
@@ -97,10 +86,16 @@ class Rendered:
         """What the caller should know, the more important first."""
         return [*self.problems, *self.notes]
 
+    @property
+    def accepts_input(self) -> bool:
+        """Whether the frontmatter says that the command takes standard input."""
+        options = self.meta.get("options")
+        return isinstance(options, dict) and is_true(options.get("stdin"))
+
     def report(self) -> JsonObject:
         """How the prompt came about, without any value that was filled in."""
         return {
-            "command": self.label,
+            "command": self.request.label,
             "template": self.template.path,
             "origin": self.home.layer.origin,
             "tried": list(self.template.tried),
@@ -113,30 +108,13 @@ class Rendered:
 def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rendered:
     """The prompt that a command stands for."""
     try:
-        return _execute(request, settings)
+        home = _home(request, settings)
+        result = Rendered(request, home, _template(request, home))
+        _render(result)
     except (CommandNotFound, ExecutionFailure):
         raise
     except ClewError as error:
         raise ExecutionFailure(request.label, error.message, error.hint) from error
-
-
-def _execute(request: Request, settings: Mapping[str, str] | None) -> Rendered:
-    home = _home(request, settings)
-    template = _template(request, home)
-    text = read_text(template.path)
-    meta, body, trouble = read_leniently(text)
-    result = Rendered(request.label, home, template)
-    result.asked = names_in(body)
-    if trouble:
-        result.notes.append(f"{trouble} ({template.path})")
-    _note_fallback(request, result)
-    values = _values(request, result, meta or {})
-    if request.compatible:
-        result.prompt = render_compatibly(text, values)
-    else:
-        result.prompt = render_text(text, values)
-        _append_input(result, values, meta or {})
-    _judge(request, result, values)
     return result
 
 
@@ -166,75 +144,80 @@ def _template(request: Request, home: Home) -> Template:
     message = f"Template not found: {tried[0]}"
     if len(tried) > 1:
         message += f"\nAttempted paths: {', '.join(tried)}"
-    raise ExecutionFailure(request.label, message, f"There are: {_shown_variants(home)}.")
+    raise ExecutionFailure(request.label, message, _variants(home))
 
 
-def _shown_variants(home: Home) -> str:
+def _variants(home: Home) -> str:
     found = [f"{e} with {a}" if a else e for e, a in variants(home.directory)]
-    return ", ".join(found)
+    return f"There are: {', '.join(found)}."
 
 
-def _note_fallback(request: Request, result: Rendered) -> None:
-    if result.template.tried:
-        wanted = basename(result.template.tried[0])
-        used = basename(result.template.path)
-        there = _shown_variants(result.home)
-        result.problems.append(f"{wanted} does not exist, so {used} was used. There are: {there}.")
+def _render(result: Rendered) -> None:
+    request, template = result.request, result.template
+    text = read_text(template.path)
+    meta, body, problem = read_leniently(text)
+    result.meta, result.asked = meta or {}, names_in(body)
+    if problem:
+        result.notes.append(f"{problem} ({template.path})")
+    if template.tried:
+        wanted, used = basename(template.tried[0]), basename(template.path)
+        result.problems.append(
+            f"{wanted} does not exist, so {used} was used. {_variants(result.home)}"
+        )
+    values = _values(result)
+    if request.compatible:
+        result.prompt = render_compatibly(text, values)
+    else:
+        result.prompt = render(text, values)
+        if values.get(INPUT) and INPUT not in result.asked and result.accepts_input:
+            result.prompt = f"{result.prompt.rstrip()}\n\n{values[INPUT]}\n"
+            result.notes.append("The template has no {input_text}, so the input was appended")
+    _judge(result, values)
 
 
-def _values(request: Request, result: Rendered, meta: dict[str, object]) -> dict[str, str]:
-    values = {name: _fixed(result, name) for name in _ALWAYS_THERE}
-    values.update(_variables(request, result, declared_variables(meta)))
+def _values(result: Rendered) -> dict[str, str]:
+    request = result.request
+    values = {
+        "schema_file": _schema_file(result.home),
+        "base_prompt_dir": result.home.directory,
+        **_variables(result),
+    }
     if request.file:
         values[FILE] = abspath(join(request.base, request.file))
         if not lexists(values[FILE]):
             result.problems.append(f"No such file: {values[FILE]}")
-    destination = _destination(request, result.home)
-    if destination:
-        values[DESTINATION] = destination
-    text = _input(request, result, meta)
+    prefix = result.home.profile.destination_prefix
+    if request.compatible and prefix + request.destination:
+        glued = prefix + request.destination
+        values[DESTINATION] = abspath(join(result.home.profile.working, glued))
+    elif request.destination:
+        values[DESTINATION] = abspath(join(request.base, prefix, request.destination))
+    text = _input(result)
     if text:
         values[INPUT] = text
     return values
 
 
-def _fixed(result: Rendered, name: str) -> str:
-    profile, directory = result.home.profile, result.home.directory
-    if name == "base_prompt_dir":
-        return directory
-    c3, c2 = basename(directory), basename(dirname(directory))
-    known = join(profile.working, profile.schemas, c2, c3, "base.schema.md")
-    return known if isfile(known) else f"{profile.schemas}/{c2}/{c3}/f_{c3}.json"
+def _schema_file(home: Home) -> str:
+    c3, c2 = basename(home.directory), basename(dirname(home.directory))
+    schemas = home.profile.schemas
+    known = join(home.profile.working, schemas, c2, c3, "base.schema.md")
+    return known if isfile(known) else f"{schemas}/{c2}/{c3}/f_{c3}.json"
 
 
-def _destination(request: Request, home: Home) -> str:
-    prefix, value = home.profile.destination_prefix, request.destination
-    if request.compatible:
-        glued = prefix + value
-        return abspath(join(home.profile.working, glued)) if glued else ""
-    return abspath(join(request.base, prefix, value)) if value else ""
-
-
-def _variables(
-    request: Request, result: Rendered, declared: tuple[Variable, ...]
-) -> dict[str, str]:
-    given = {name: _checked_value(name, value) for name, value in request.variables.items()}
-    for variable in declared:
-        value = given.get(variable.name)
+def _variables(result: Rendered) -> dict[str, str]:
+    asked_for = result.request.variables
+    given = {name: _checked_value(name, value) for name, value in asked_for.items()}
+    for variable in declared_variables(result.meta):
+        name, value = f"{VARIABLE}{variable.name}", given.get(variable.name)
         if value is None and variable.default is not None:
             given[variable.name] = variable.default
         elif value is None and variable.required:
             what = f" ({variable.description})" if variable.description else ""
-            raise Invalid(
-                f"{VARIABLE}{variable.name} is required{what}",
-                f"Give it: --{VARIABLE}{variable.name}=VALUE",
-            )
+            raise Invalid(f"{name} is required{what}", f"Give it: --{name}=VALUE")
         elif value is not None and variable.choices and value not in variable.choices:
-            raise Invalid(
-                f"Not a value of {VARIABLE}{variable.name}",
-                f"One of: {', '.join(variable.choices)}.",
-            )
-    unused = [name for name in request.variables if VARIABLE + name not in result.asked]
+            raise Invalid(f"Not a value of {name}", f"One of: {', '.join(variable.choices)}.")
+    unused = [name for name in asked_for if VARIABLE + name not in result.asked]
     result.problems += [f"The template does not use {VARIABLE}{name}" for name in unused]
     return {VARIABLE + name: value for name, value in given.items()}
 
@@ -251,60 +234,37 @@ def _checked_value(name: str, value: str) -> str:
     return value.strip()
 
 
-def _input(request: Request, result: Rendered, meta: dict[str, object]) -> str:
-    wanted = INPUT in result.asked or accepts_input(meta)
+def _input(result: Rendered) -> str:
+    request, asked = result.request, result.asked
+    wanted = INPUT in asked or result.accepts_input
     if request.text is None and wanted and request.read_input is not None:
         request.text = request.read_input()
     text = (request.text or "").strip()
     if len(text) > LARGEST_INPUT:
         raise Invalid(f"More than {LARGEST_INPUT} characters of input", "Name a file instead.")
     if text and not wanted:
-        result.problems.append("The command takes no input, so the given input was left out")
-    if text or not request.file or INPUT not in result.asked or FILE in result.asked:
+        result.problems.append("The command takes no input, so the given input was ignored")
+    if text or not request.file or INPUT not in asked or FILE in asked:
         return text
-    return _inlined(request).strip()
-
-
-def _inlined(request: Request) -> str:
-    """The file's text, for a template that asks for input and not for a path."""
+    # The template asks for input and not for a path, so the file's text is inserted.
     place = abspath(join(request.base, request.file))
     if request.base and not is_inside(request.base, place):
-        raise Invalid(
-            f"{request.file} is outside of the project", "Pass its text as `stdin` instead."
-        )
-    return read_text(place, LARGEST_INPUT)
+        raise Invalid(f"{request.file} is outside the project", "Pass its text as `stdin` instead.")
+    return read_text(place, LARGEST_INPUT).strip()
 
 
-def accepts_input(meta: Mapping[str, object]) -> bool:
-    """Whether the frontmatter says that the command takes standard input."""
-    options = meta.get("options")
-    return isinstance(options, dict) and is_true(options.get("stdin"))
-
-
-def _append_input(result: Rendered, values: Mapping[str, str], meta: dict[str, object]) -> None:
-    if values.get(INPUT) and INPUT not in result.asked and accepts_input(meta):
-        result.prompt = f"{result.prompt.rstrip()}\n\n{values[INPUT]}\n"
-        result.notes.append("The template has no {input_text}, so the input stands at its end")
-
-
-def _judge(request: Request, result: Rendered, values: Mapping[str, str]) -> None:
-    result.missing = [name for name in result.asked if name not in values]
+def _judge(result: Rendered, values: Mapping[str, str]) -> None:
+    request, asked = result.request, result.asked
+    result.missing = [name for name in asked if name not in values]
     result.problems += [f"Nothing was given for {{{name}}}" for name in result.missing]
-    for option, name in (("file", FILE), ("destination", DESTINATION)):
-        if getattr(request, option) and name not in result.asked and not _inlines(request, result):
+    inlines = bool(request.file) and INPUT in asked
+    for value, name in ((request.file, FILE), (request.destination, DESTINATION)):
+        if value and name not in asked and not inlines:
             result.notes.append(f"The template does not use {{{name}}}")
     if not result.prompt.strip():
-        raise ExecutionFailure(
-            request.label, f"The template is empty: {result.template.path}", "Write it, or edit it."
-        )
+        raise Invalid(f"The template is empty: {result.template.path}", "Write it, or edit it.")
     if request.strict and result.problems:
-        raise ExecutionFailure(
-            request.label, "\n".join(result.problems), "Strict: nothing was rendered."
-        )
-
-
-def _inlines(request: Request, result: Rendered) -> bool:
-    return bool(request.file) and INPUT in result.asked
+        raise Invalid("\n".join(result.problems), "Strict: nothing was rendered.")
 
 
 def preview(text: str) -> str:

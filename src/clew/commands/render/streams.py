@@ -90,6 +90,6 @@ def write_guarded(
     root = project_root(settings)
     inside = any(is_inside(base, place) for base in (root, "."))
     if not force and (not inside or ".git" in Path(os.path.realpath(place)).parts):
-        raise Invalid(f"{shown} is outside of the project", "Write inside it, or add --force.")
+        raise Invalid(f"{shown} is outside the project", "Write inside it, or add --force.")
     write_atomic(Path(place), text)
     return shown
