@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.git import run_git
@@ -64,27 +64,27 @@ def _index_name(repository: Path) -> str:
 def sync(repositories: list[Path], index: Path) -> None:
     """Make the index of these repositories anew."""
     shutil.rmtree(index.parent, ignore_errors=True)
-    store = HistoryStore.create(index)
+    store = SqliteHistory.create(index)
     for number, repository in enumerate(repositories):
         name = f"{number}-{repository.parent.name}" if len(repositories) > 1 else NAME
         sync_repo(store, register(store, repository, name=name))
     store.close()
 
 
-def with_vectors(bench: Bench, repository: Path) -> tuple[HistoryStore, Vectors]:
+def with_vectors(bench: Bench, repository: Path) -> tuple[SqliteHistory, Vectors]:
     """The index of a repository, with vectors, open for reading."""
     index = index_of(bench, repository)
     made = bench.workshop.once(f"vectors of {repository}", lambda: embed(index))
-    return HistoryStore.read(index), made
+    return SqliteHistory.read(index), made
 
 
 def embed(index: Path) -> Vectors:
     """Make the vectors of an index."""
     embedder = packaged_embedder()  # before numpy is imported: it keeps that to one thread
-    from clew.history.semantic.vector_file import vectors_path
     from clew.history.semantic.vectors import embed_commits
+    from clew.history.store.vectors import vectors_path
 
-    store = HistoryStore.read(index)
+    store = SqliteHistory.read(index)
     begun = time.perf_counter()
     done = embed_commits(store, embedder, store.repos())
     spent = time.perf_counter() - begun

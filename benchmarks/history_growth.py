@@ -12,10 +12,10 @@ from benchmarks.madeup import HOW, REPOSITORY, Grown, grow, word
 from benchmarks.measure import Sample, Series, asked_about, interleave
 from benchmarks.originals import LIKE, NEWEST, SHA_LIKE
 from benchmarks.report import Claim, Goal
+from clew.history.lookup import get_commit, get_patch
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit, get_patch
-from clew.history.sync.repo_list import list_repos
+from clew.history.sync.freshness import list_repos
 
 NAME = "history_growth"
 TITLE = "History: growth of questions with the number of commits"

@@ -16,10 +16,10 @@ from benchmarks.ingest_growth import GIT_LOG, git_log
 from benchmarks.measure import Sample, Series, asked, compare, interleave
 from benchmarks.peers import COMMITMUX, PeerFailed, of_commitmux, programs, sync_with
 from benchmarks.report import Claim, Figure, Goal
+from clew.history.lookup import get_commit, get_patch
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit, get_patch
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.kit.git import run_git
 
@@ -66,7 +66,7 @@ def run(bench: Bench) -> Claim:
     bench.say("first sync")
     series = interleave(syncs, bench["real_syncs" if real else "syncs"])
     index = keep_index(bench, repository, fresh)
-    store = HistoryStore.read(index)
+    store = SqliteHistory.read(index)
     series |= interleave(_variants(bench, repository, index, store), bench["rounds"], say=bench.say)
     claim = Claim(NAME, TITLE, _sizes(repository, index, store), NOTES, {}, _figures(series))
     _add_peer(bench, repository, claim)
@@ -97,7 +97,7 @@ def _add_peer(bench: Bench, repository: Path, claim: Claim) -> None:
 
 
 def _variants(
-    bench: Bench, repository: Path, index: Path, store: HistoryStore
+    bench: Bench, repository: Path, index: Path, store: SqliteHistory
 ) -> dict[str, Callable[[], Sample]]:
     questions = bench["questions"]
     newest = find_touches(store, "", limit=1)
@@ -132,7 +132,7 @@ def _processor_time() -> float:
 
 
 def _nothing_new(index: Path) -> Sample:
-    store = HistoryStore.open(index)
+    store = SqliteHistory.open(index)
     (repo,) = store.repos()
     sample = _timed(lambda: sync_repo(store, repo))
     store.close()
@@ -143,13 +143,13 @@ def _git(repository: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=repository, stdout=subprocess.DEVNULL, check=True)
 
 
-def _common_word(store: HistoryStore) -> str:
+def _common_word(store: SqliteHistory) -> str:
     subjects = store.connection.execute("SELECT subject FROM commit_rows LIMIT 2000")
     words = [w.lower() for row in subjects for w in row[0].split() if w.isalpha() and len(w) > 3]
     return max(set(words), key=words.count) if words else "change"
 
 
-def _sizes(repository: Path, index: Path, store: HistoryStore) -> dict[str, str]:
+def _sizes(repository: Path, index: Path, store: SqliteHistory) -> dict[str, str]:
     counted = run_git("count-objects", "-v", cwd=repository).decode().split()
     packed = int(counted[counted.index("size-pack:") + 1]) * 1024
     commits = store.commit_count(store.repos()[0].repo_id)

@@ -29,10 +29,10 @@ NOTES = [
 _IMPORTS = """
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 """
 _SYNC = f"""
-store = HistoryStore.create(Path(sys.argv[2]))
+store = SqliteHistory.create(Path(sys.argv[2]))
 sync_repo(store, register(store, Path(sys.argv[1]), name="{REPOSITORY}"))
 store.close()
 """

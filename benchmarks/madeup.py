@@ -12,9 +12,8 @@ import zstandard
 from benchmarks.bench import Bench
 from benchmarks.originals import OriginalIndex
 from clew.history.model import CommitMeta, IndexedCommit, Repo
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import index_commit
-from clew.kit.sqlite import writing
 
 HOW = (
     "The commits are made up: a vocabulary of 20,000 words as frequent as in a language, a tenth "
@@ -31,7 +30,7 @@ class Grown:
     """An index of one size, and the original's index of the same commits."""
 
     size: int
-    store: HistoryStore
+    store: SqliteHistory
     original: OriginalIndex
     shas: list[str]
 
@@ -44,19 +43,18 @@ def grow(bench: Bench, size: int) -> Grown:
 def _grow(bench: Bench, size: int) -> Grown:
     bench.say(f"building an index of {size:,} commits")
     place = bench.home / f"grown-{size}"
-    store = HistoryStore.create(place / "db")
-    store.connection.execute("PRAGMA synchronous=OFF")
+    store = SqliteHistory.create(place / "db", is_scratch=True)
     original = OriginalIndex(place / "original")
     repo = store.add_repo(Repo(0, REPOSITORY, str(bench.home)))
     made = _commits(size)
     shas: list[str] = []
     while part := list(islice(made, _TRANSACTION)):
         shas += [commit.meta.sha for commit in part]
-        with writing(store.connection):
+        with store.writing():
             store.write_commits(repo.repo_id, part)
         original.add(part)
     store.close()
-    return Grown(size, HistoryStore.read(place / "db"), original, shas)
+    return Grown(size, SqliteHistory.read(place / "db"), original, shas)
 
 
 def _commits(size: int) -> Iterator[IndexedCommit]:

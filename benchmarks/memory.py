@@ -13,7 +13,7 @@ from benchmarks.histories import index_of, repository_of
 from benchmarks.messages import initialize, request, result_of
 from benchmarks.process import Child
 from benchmarks.report import Claim, Goal
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 
 NAME = "memory"
 TITLE = "Memory of a server as history grows"
@@ -44,7 +44,7 @@ def _served(bench: Bench, size: int) -> float:
     """The peak of one server, in MiB; 0 where it is not told."""
     database = index_of(bench, repository_of(bench, size))
     bench.say(f"serving {size} commits")
-    store = HistoryStore.read(database)
+    store = SqliteHistory.read(database)
     shas = [row[0] for row in store.connection.execute("SELECT sha FROM commits")]
     store.close()
     command = [str(Path(sys.executable).with_name("commitmux")), "serve", "--db", str(database)]

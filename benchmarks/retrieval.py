@@ -15,8 +15,8 @@ from benchmarks.measure import Sample, compare, interleave, median_of, timed
 from benchmarks.report import Claim, Figure
 from clew.history.search.search import search_commits
 from clew.history.semantic.search import search_semantic
-from clew.history.store.scope import COUNTED
-from clew.history.store.store import HistoryStore
+from clew.history.store.base import COUNTED
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import Invalid
 
 NAME = "retrieval"
@@ -63,7 +63,7 @@ def run(bench: Bench) -> Claim:
     return Claim(NAME, TITLE, sizes, NOTES, {}, _times(bench, store, chosen["issue"]))
 
 
-def related(store: HistoryStore) -> dict[str, list[Pair]]:
+def related(store: SqliteHistory) -> dict[str, list[Pair]]:
     """Later commits with the earlier ones that they are related to, by kind of relation."""
     rows = store.connection.execute(
         f"SELECT c.id, c.sha, c.subject, c.body FROM commit_rows c WHERE {COUNTED} ORDER BY c.id"
@@ -101,7 +101,7 @@ def query_of(row: sqlite3.Row, *, with_body: bool) -> str:
     return _SHA.sub(" ", _ISSUE.sub(" ", _NOISE.sub(" ", text)))
 
 
-def found_by(store: HistoryStore, method: str, query: str) -> list[str]:
+def found_by(store: SqliteHistory, method: str, query: str) -> list[str]:
     """The SHAs that one way of searching answers, best first."""
     try:
         if method == "search":
@@ -114,7 +114,7 @@ def found_by(store: HistoryStore, method: str, query: str) -> list[str]:
 
 
 def _recalls(
-    store: HistoryStore, pairs: list[Pair], *, with_body: bool
+    store: SqliteHistory, pairs: list[Pair], *, with_body: bool
 ) -> dict[str, tuple[float, float]]:
     recalls = {}
     for method in METHODS:
@@ -132,7 +132,7 @@ def _line(recalls: dict[str, tuple[float, float]]) -> str:
     return ", ".join(f"{name} {five:.3f} / {ten:.3f}" for name, (five, ten) in recalls.items())
 
 
-def _times(bench: Bench, store: HistoryStore, pairs: list[Pair]) -> list[Figure]:
+def _times(bench: Bench, store: SqliteHistory, pairs: list[Pair]) -> list[Figure]:
     queries = [query_of(row, with_body=False) for row, _ in pairs[:50]]
     if not queries:
         return []
@@ -146,5 +146,5 @@ def _times(bench: Bench, store: HistoryStore, pairs: list[Pair]) -> list[Figure]
     ]
 
 
-def _median(store: HistoryStore, method: str, queries: list[str]) -> Sample:
+def _median(store: SqliteHistory, method: str, queries: list[str]) -> Sample:
     return median_of(timed(partial(found_by, store, method, query)) for query in queries)

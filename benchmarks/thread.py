@@ -23,8 +23,7 @@ from benchmarks.places import own_home
 from benchmarks.projects import specs_of
 from benchmarks.report import Claim, Figure, Goal
 from benchmarks.retrieval import Pair, found_by, query_of, related
-from clew.history.store.lookup import changed_files
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.git import run_git
 from clew.models.embedding import packaged_embedder
 from clew.thread.brief.brief import brief
@@ -85,8 +84,8 @@ def _size_figures(bench: Bench) -> list[Figure]:
     history = rooms.history
     assert history is not None
     assert rooms.specs is not None
-    rows = history.connection.execute("SELECT subject FROM commit_rows LIMIT 5000")
-    subjects = [row[0] for row in rows]
+    messages = history.newest_messages(history.repos()[0].repo_id, 5000, "")
+    subjects = [one.subject for one in messages]
     ids = [head.id for head in rooms.specs.heads()]
     dice = random.Random(3)
     questions: dict[str, Callable[[], object]] = {
@@ -125,7 +124,7 @@ def _project(bench: Bench) -> tuple[Path, Path]:
     root = specs_of(bench, bench["specs"])
     run_git("init", "-q", cwd=root)
     index = grow(bench, bench["commits"]).store.path
-    writer = HistoryStore.open(index)
+    writer = SqliteHistory.open(index)
     writer.update_repo(replace(writer.repos()[0], local_path=str(root.resolve())))
     writer.close()
     bench.say("making vectors")
@@ -133,7 +132,7 @@ def _project(bench: Bench) -> tuple[Path, Path]:
     return root, index
 
 
-def retrieval_table(store: HistoryStore, queries: int) -> dict[str, str]:
+def retrieval_table(store: SqliteHistory, queries: int) -> dict[str, str]:
     """Recall@5 / @10 of plain FTS, plain vectors and ours, a line for each kind of relation."""
     dice = random.Random(11)
     table = {}
@@ -147,7 +146,7 @@ def retrieval_table(store: HistoryStore, queries: int) -> dict[str, str]:
     return table
 
 
-def _recalls(store: HistoryStore, pairs: list[Pair], *, with_body: bool) -> Iterator[str]:
+def _recalls(store: SqliteHistory, pairs: list[Pair], *, with_body: bool) -> Iterator[str]:
     for method in (*_SHOWN, *_OURS):
         sums = [0.0, 0.0]
         for row, wanted in pairs:
@@ -163,9 +162,10 @@ def _recalls(store: HistoryStore, pairs: list[Pair], *, with_body: bool) -> Iter
         yield f"{_SHOWN.get(method, method)} {sums[0] / len(pairs):.3f} / {sums[1] / len(pairs):.3f}"
 
 
-def _ours(store: HistoryStore, method: str, row: sqlite3.Row, query: str) -> list[str]:
+def _ours(store: SqliteHistory, method: str, row: sqlite3.Row, query: str) -> list[str]:
     """What recall finds by the words; brief knows the files of the task, too."""
-    files = [one["path"] for one in changed_files(store, row["id"])] if method == "brief" else []
+    touched = store.files([row["id"]])[row["id"]]
+    files = [one.path for one in touched] if method == "brief" else []
     return [one.sha for one in Search(store, store.repos()).related(query, 11, files=files)]
 
 
@@ -178,7 +178,7 @@ def main(directories: list[str]) -> int:
         index = Path(place) / "index" / "db.sqlite3"
         sync([Path(one).resolve() for one in directories], index)
         embed(index)
-        table = retrieval_table(HistoryStore.read(index), FULL["queries"])
+        table = retrieval_table(SqliteHistory.read(index), FULL["queries"])
         for title, line in table.items():
             print(f"{title}\n    {line}")
     return 0

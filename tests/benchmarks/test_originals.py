@@ -7,9 +7,9 @@ from benchmarks.madeup import REPOSITORY, grow
 from benchmarks.originals import list_specs, ready_specs
 from benchmarks.projects import specs_of
 
+from clew.history.lookup import get_commit
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit
 from clew.kit.call import Call
 from clew.specs.tools import ready, spec_list
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.selection import select_tools
 from clew.cli.setup.tools import shown_tokens
-from clew.history.store.store import HistoryStore, database_path
+from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.call import Call
@@ -195,7 +195,7 @@ def indexed(tmp_path, monkeypatch):
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", subject)):
         run_git(*words, cwd=root)
     monkeypatch.setenv("COMMITMUX_DB", str(tmp_path / "index" / "db.sqlite3"))
-    store = HistoryStore.create(database_path())
+    store = SqliteHistory.create(database_path())
     sync_repo(store, register(store, root))
     store.close()
     return root, run_git("rev-parse", "HEAD", cwd=root).decode().strip()

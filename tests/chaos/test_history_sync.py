@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.repositories import register
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
 from tests.support.client import BIN, StdioServer
@@ -43,10 +43,10 @@ SYNC = """
 import sys
 from pathlib import Path
 from clew.history.sync import ingest
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.sync import bring_up_to_date
 ingest._BATCH, ingest._TRANSACTION_COMMITS = 4, 12
-store = HistoryStore.open(Path(sys.argv[1]))
+store = SqliteHistory.open(Path(sys.argv[1]))
 for repo in store.repos():
     bring_up_to_date(store, repo)
 store.close()
@@ -55,8 +55,8 @@ STOPPED = """
 import os, signal, sys
 from pathlib import Path
 from clew.history.sync.repositories import index_lock
-from clew.history.store.store import HistoryStore
-store = HistoryStore.open(Path(sys.argv[1]))
+from clew.history.store.sqlite import SqliteHistory
+store = SqliteHistory.open(Path(sys.argv[1]))
 with index_lock(store):
     os.kill(os.getpid(), signal.SIGSTOP)
 """
@@ -76,7 +76,7 @@ def repository(tmp_path_factory):
 
 
 def registered(path, repository):
-    store = HistoryStore.create(path)
+    store = SqliteHistory.create(path)
     register(store, repository.path, name="r")
     store.close()
     return path
@@ -88,7 +88,7 @@ def commitmux(path, *words):
 
 def assert_readable(path):
     """What is there can be searched, and its parts agree."""
-    store = HistoryStore.open(path)
+    store = SqliteHistory.open(path)
     check_text_indexes(store)
     hits(store, *QUERIES)
     store.close()
@@ -96,7 +96,7 @@ def assert_readable(path):
 
 def assert_like_clean(path, repository):
     """One more sync, and all is as if nothing had happened."""
-    store = HistoryStore.open(path)
+    store = SqliteHistory.open(path)
     assert sync(store).problems == ()
     assert (content(store), hits(store, *QUERIES)) == repository.wanted
     check_text_indexes(store)
@@ -175,7 +175,7 @@ def test_a_read_only_directory_is_still_searched(repository, tmp_path, faults):
     path = registered(shared / "db", repository)
     assert run(commitmux(path, "sync")).returncode == 0
     search = unprivileged(commitmux(path, "search", "number7"))
-    with closing(HistoryStore.open(path)) as owner:
+    with closing(SqliteHistory.open(path)) as owner:
         for is_written in (True, False):
             shared.chmod(0o555)
             assert "number7" in run(search).stdout, is_written
@@ -227,7 +227,7 @@ def test_a_sync_that_stays_stopped_is_named_instead_of_waited_for(repository, tm
 @pytest.mark.thorough
 def test_a_stopped_sync_holds_up_no_reader_and_no_later_sync(repository, tmp_path, faults):
     path = registered(tmp_path / "db", repository)
-    store = HistoryStore.open(path)
+    store = SqliteHistory.open(path)
     syncing = start(python(SYNC, path))
     wait_until(lambda: store.commit_count(1) or syncing.poll() is not None)
     syncing.send_signal(signal.SIGSTOP)

@@ -2,7 +2,7 @@
 
 from clew.doctor.model import Subject
 from clew.doctor.project import history, specs
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 
@@ -56,7 +56,7 @@ def test_a_circle_is_drawn(repository):
 def test_an_index_that_is_behind_is_told(tmp_path, repository, git):
     subject = Subject(settings={"db": str(tmp_path / "db.sqlite3")})
     assert history(subject) == []
-    store = HistoryStore.create(tmp_path / "db.sqlite3")
+    store = SqliteHistory.create(tmp_path / "db.sqlite3")
     sync_repo(store, register(store, repository))
     store.close()
     assert [check.status for check in history(subject)] == ["ok"]

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 from clew.catalog.faces import FACES
 from clew.commands.render.render import fill, render, render_compatibly
+from clew.history.lookup import get_patch
 from clew.history.search.dates import moment
 from clew.history.search.query import parse_query as parse_history_query
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_patch
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import FrontmatterError, read_leniently
@@ -146,7 +146,7 @@ def _index():
     for number in range(8):
         repository.commit(f"fix the parser {number}", {f"src/a{number}.py": f"two words {number}"})
     new_index(home / "db", repository).close()
-    return HistoryStore.read(home / "db")
+    return SqliteHistory.read(home / "db")
 
 
 def search_history(data):

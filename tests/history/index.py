@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from clew.history.lookup import get_commit, get_patch
 from clew.history.search.pathmatch import matching_paths
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit, get_patch
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.errors import NotFound
@@ -18,7 +18,7 @@ LARGEST = 1024 * 1024
 
 def new_index(path, repository=None, **settings):
     """An index, with one repository registered and synced when one is given."""
-    store = HistoryStore.create(path)
+    store = SqliteHistory.create(path)
     if repository is not None:
         settings.setdefault("name", "r")
         sync_repo(store, register(store, repository.path, **settings))

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clew.history.lookup import get_commit
 from clew.history.questions.touches import find_touches
 from clew.history.search.pathmatch import glob_pattern, matching_paths
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit
-from clew.history.store.store import check_name
-from clew.history.sync.repositories import without_password
+from clew.history.sync.repositories import check_name, without_password
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.redact import redact_patch
 from tests.history.index import new_index

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from tests.history.index import check_text_indexes
 from tests.support.client import BIN
 from tests.support.repos import Repository
@@ -219,7 +219,7 @@ def test_removing_leaves_no_trace(commands, repository, tmp_path):
         commands.ok("add-repo", str(r.path))
     commands.ok("sync")
     commands.ok("remove-repo", "other")
-    store = HistoryStore.open(commands.db)
+    store = SqliteHistory.open(commands.db)
     check_text_indexes(store)
     for table in ("paths", "people", "patch_rows", "commit_rows", "file_rows", "repos", "ref_tips"):
         dumped = str([tuple(row) for row in store.connection.execute(f"SELECT * FROM {table}")])
@@ -230,7 +230,7 @@ def test_removing_leaves_no_trace(commands, repository, tmp_path):
     assert commands.data("search", "shared")["commits"] == []
     assert len(commands.data("touches", "a.txt")["touches"]) == 2
     commands.ok("remove-repo", "project")
-    store = HistoryStore.open(commands.db)
+    store = SqliteHistory.open(commands.db)
     check_text_indexes(store)
     for table in ("paths", "people", "patch_rows", "commit_rows", "search_fts_docsize"):
         assert store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0, table

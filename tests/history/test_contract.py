@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.history.store.lookup import get_patch
-from clew.history.store.store import HistoryStore
+from clew.history.lookup import get_patch
+from clew.history.store.sqlite import SqliteHistory
 from tests.history.index import git_patch, new_index
 from tests.support.client import BIN, COMMITMUX, StdioServer, pipe
 from tests.support.repos import Repository
@@ -333,7 +333,7 @@ def test_the_index_by_environment_and_home(world, tmp_path):
     by_variable = pipe(COMMITMUX, first, ask, env={"COMMITMUX_DB": str(path)})
     home = tmp_path / "home"
     (home / ".commitmux").mkdir(parents=True)
-    HistoryStore.read(path).close()
+    SqliteHistory.read(path).close()
     with sqlite3.connect(path) as source, sqlite3.connect(home / ".commitmux/db.sqlite3") as copy:
         source.backup(copy)
     source.close()
@@ -419,7 +419,7 @@ def test_documented_tables_by_plain_sqlite(world):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(-3, 3000))
 def test_max_bytes_cuts_between_characters(world, most):
-    store = HistoryStore.read(world[1])
+    store = SqliteHistory.read(world[1])
     try:
         whole = get_patch(store, "api-server", world[2]["limiter"])["patch_text"]
         cut = get_patch(store, "api-server", world[2]["limiter"], most)["patch_text"]
@@ -433,7 +433,7 @@ def test_max_bytes_cuts_between_characters(world, most):
 
 
 def test_serving_cannot_write(world):
-    store = HistoryStore.read(world[1])
+    store = SqliteHistory.read(world[1])
     for statement in (
         "DELETE FROM repos",
         "UPDATE commit_rows SET subject = ''",

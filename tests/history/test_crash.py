@@ -13,7 +13,7 @@ import pytest
 
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
 from tests.support.client import BIN
 from tests.support.repos import generate
@@ -24,10 +24,10 @@ SYNC = """
 import sys
 from pathlib import Path
 from clew.history.sync import ingest
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 ingest._BATCH = 4
 ingest._TRANSACTION_COMMITS = 20
-store = HistoryStore.open(Path(sys.argv[1]))
+store = SqliteHistory.open(Path(sys.argv[1]))
 for repo in store.repos():
     ingest.sync_repo(store, repo)
 """
@@ -53,7 +53,7 @@ def start_sync(path):
 def test_killed_anywhere_then_synced_equals_a_clean_index(big, tmp_path, seed):
     repository, clean = big
     dice = random.Random(seed)
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     from clew.history.sync.repositories import register
 
     register(store, repository.path, name="r")
@@ -86,7 +86,7 @@ def test_killed_then_rewritten_shows_nothing_of_what_was_lost(big, tmp_path):
     repository.git("clone", "-q", str(repository.path), str(tmp_path / "r"))
     from clew.history.sync.repositories import register
 
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     repo = register(store, tmp_path / "r", name="r")
     process = start_sync(store.path)
     while store.commit_count(repo.repo_id) == 0 and process.poll() is None:
@@ -120,7 +120,7 @@ def test_two_syncs_at_once_index_everything_once(big, tmp_path):
         subprocess.run([*command, *words, *db], check=True, capture_output=True)
     running = [subprocess.Popen([*command, "sync", *db], stdout=subprocess.PIPE) for _ in range(3)]
     assert [process.communicate() and process.returncode for process in running] == [0, 0, 0]
-    store = HistoryStore.open(tmp_path / "db")
+    store = SqliteHistory.open(tmp_path / "db")
     assert content(store) == content(clean)
     store.close()
 
@@ -129,13 +129,13 @@ def test_sixteen_readers_during_a_sync(big, tmp_path):
     repository, clean = big
     from clew.history.sync.repositories import register
 
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     register(store, repository.path, name="r")
     final = {query: set(found) for query, found in zip(QUERIES, hits(clean, *QUERIES), strict=True)}
     errors, answers, done = [], [], threading.Event()
 
     def read(number):
-        reader = HistoryStore.read(tmp_path / "db")
+        reader = SqliteHistory.read(tmp_path / "db")
         try:
             before = 0
             while not done.is_set():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.history.store.lookup import get_commit
+from clew.history.lookup import get_commit
 from clew.history.sync.freshness import commits_behind, repo_status
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from clew.history.store.lookup import get_commit
+from clew.history.lookup import get_commit
 from tests.history.index import (
     assert_commit_equals_git,
     assert_equals_git,
@@ -211,7 +211,7 @@ def test_every_commit_is_what_git_says(built):
 
 def test_no_problem_was_seen(built):
     _, _, store = built
-    assert store.state(1)["last_error"] is None
+    assert store.state(1).error is None
     broken = store.connection.execute("SELECT problem FROM commit_rows WHERE problem IS NOT NULL")
     assert broken.fetchall() == []
 

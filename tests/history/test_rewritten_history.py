@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clew.history.lookup import get_commit
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits
-from clew.history.store.lookup import get_commit
 from clew.kit.errors import NotFound
 from tests.history.index import check_text_indexes, content, hits, new_index, sync
 from tests.support.repos import Repository

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from clew.history.lookup import get_commit
 from clew.history.questions.touches import page_of_touches
 from clew.history.search.filters import Filters
 from clew.history.search.results import page_of_commits
-from clew.history.search.search import Asked, find, search_commits
-from clew.history.store.lookup import get_commit
+from clew.history.search.search import SearchRequest, find, search_commits
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import new_index
 from tests.support.repos import START, Repository, generate
@@ -42,7 +42,7 @@ def world(tmp_path_factory):
 
 
 def shas(store, text=None, *, sort="relevance", place="all", limit=10_000, **filters):
-    found = find(store, Asked(text, Filters(**filters), sort, place), limit=limit)
+    found = find(store, SearchRequest(text, Filters(**filters), sort, place), limit=limit)
     return [search_sha(store, number) for number in found.page.ids]
 
 
@@ -189,7 +189,7 @@ def test_filters_hold_before_limits(world):
 )
 def test_snippets_are_lines_that_git_shows(world, text):
     r, store = world
-    found = page_of_commits(store, Asked(text), limit=30, lines=5)
+    found = page_of_commits(store, SearchRequest(text), limit=30, lines=5)
     seen = 0
     for commit in found["commits"]:
         assert len(commit["snippets"]) <= 5

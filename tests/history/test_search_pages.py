@@ -12,7 +12,7 @@ from clew.history.questions.touches import page_of_touches
 from clew.history.search.filters import Filters
 from clew.history.search.paging import fitting
 from clew.history.search.results import page_of_commits
-from clew.history.search.search import Asked
+from clew.history.search.search import SearchRequest
 from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps
@@ -46,16 +46,16 @@ def walk(ask, items):
 
 
 CASES = [
-    Asked("change"),
-    Asked("change", sort="date"),
-    Asked(None),
-    Asked("word7 OR word8 OR word9"),
-    Asked("change", Filters(author="dev2@")),
-    Asked("change", Filters(paths=["dir1/"])),
-    Asked("change", Filters(repos=["b"], until=START + 3000), sort="date"),
-    Asked(None, Filters(paths=["dir1/*"], status="A")),
-    Asked("part7", place="message"),
-    Asked("nothingatall"),
+    SearchRequest("change"),
+    SearchRequest("change", sort="date"),
+    SearchRequest(None),
+    SearchRequest("word7 OR word8 OR word9"),
+    SearchRequest("change", Filters(author="dev2@")),
+    SearchRequest("change", Filters(paths=["dir1/"])),
+    SearchRequest("change", Filters(repos=["b"], until=START + 3000), sort="date"),
+    SearchRequest(None, Filters(paths=["dir1/*"], status="A")),
+    SearchRequest("part7", place="message"),
+    SearchRequest("nothingatall"),
 ]
 
 
@@ -96,7 +96,7 @@ def test_pages_of_touches(store, filters, limit):
 
 
 def test_a_budget_drops_lines_then_commits_and_says_so(store):
-    asked = Asked("word7", sort="date")
+    asked = SearchRequest("word7", sort="date")
     whole = page_of_commits(store, asked, limit=10)
     size = len(dumps(whole["commits"]))
     assert whole["left_out"] == {"commits": 0, "snippets": 0}
@@ -123,8 +123,12 @@ def test_what_fits_fits(pairs, most):
 
 
 def test_a_cursor_fits_only_its_request(store):
-    page = page_of_commits(store, Asked("change"), limit=5)
-    for other in (Asked("part7"), Asked("change", sort="date"), Asked("change", Filters(ref="x"))):
+    page = page_of_commits(store, SearchRequest("change"), limit=5)
+    for other in (
+        SearchRequest("part7"),
+        SearchRequest("change", sort="date"),
+        SearchRequest("change", Filters(ref="x")),
+    ):
         with pytest.raises(Invalid, match="another request"):
             page_of_commits(store, other, cursor=page["next_cursor"])
     with pytest.raises(Invalid, match="another request"):
@@ -151,7 +155,7 @@ def _handed_out(value):
 )
 def test_no_cursor_breaks_anything(store, text):
     try:
-        page_of_commits(store, Asked("change"), cursor=text, limit=2)
+        page_of_commits(store, SearchRequest("change"), cursor=text, limit=2)
     except Invalid as error:
         if "cursor" not in error.message:
             raise
@@ -160,12 +164,12 @@ def test_no_cursor_breaks_anything(store, text):
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers() | st.none() | st.text(), min_size=4, max_size=8))
 def test_cursors_with_odd_numbers(store, numbers):
-    page = page_of_commits(store, Asked("change", sort="date"), limit=1)
+    page = page_of_commits(store, SearchRequest("change", sort="date"), limit=1)
     mark = json.loads(bytes.fromhex(page["next_cursor"]))[0]
     offset, time, number, *others = numbers
     text = _handed_out([mark, offset, [time, number], *others])
     try:
-        page_of_commits(store, Asked("change", sort="date"), cursor=text, limit=2)
+        page_of_commits(store, SearchRequest("change", sort="date"), cursor=text, limit=2)
     except Invalid as error:
         if "cursor" not in error.message:
             raise
@@ -174,8 +178,8 @@ def test_cursors_with_odd_numbers(store, numbers):
 @pytest.mark.parametrize("sort", ["date", "relevance"])
 def test_pages_keep_the_time_that_was_asked_first(store, sort):
     """`2 weeks ago` is a little later on the second page, and means the first."""
-    early = Asked("change", Filters(since=START + 3600), sort=sort)
-    later = Asked("change", Filters(since=START + 7200), sort=sort)
+    early = SearchRequest("change", Filters(since=START + 3600), sort=sort)
+    later = SearchRequest("change", Filters(since=START + 7200), sort=sort)
     first = page_of_commits(store, early, limit=100, lines=0)
     again = page_of_commits(store, early, limit=500, cursor=first["next_cursor"], lines=0)
     moved = page_of_commits(store, later, limit=500, cursor=first["next_cursor"], lines=0)
@@ -190,17 +194,17 @@ def test_new_commits_between_pages_are_told(tmp_path):
     for number in range(6):
         r.commit(f"Thing {number}", {"a.txt": f"{number}\n"})
     index = new_index(tmp_path / "db", r)
-    by_date = page_of_commits(index, Asked("thing", sort="date"), limit=3)
-    ranked = page_of_commits(index, Asked("thing"), limit=3)
+    by_date = page_of_commits(index, SearchRequest("thing", sort="date"), limit=3)
+    ranked = page_of_commits(index, SearchRequest("thing"), limit=3)
     assert "index_changed" not in by_date
     r.commit("Thing new", {"a.txt": "new\n"})
     sync(index)
     rest = page_of_commits(
-        index, Asked("thing", sort="date"), limit=9, cursor=by_date["next_cursor"]
+        index, SearchRequest("thing", sort="date"), limit=9, cursor=by_date["next_cursor"]
     )
     subjects = [hit["subject"] for hit in by_date["commits"] + rest["commits"]]
     assert subjects == [f"Thing {number}" for number in range(5, -1, -1)]
     assert rest["index_changed"] is True
-    more = page_of_commits(index, Asked("thing"), limit=9, cursor=ranked["next_cursor"])
+    more = page_of_commits(index, SearchRequest("thing"), limit=9, cursor=ranked["next_cursor"])
     assert more["index_changed"] is True
     index.close()

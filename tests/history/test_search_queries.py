@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from clew.history.search.dates import moment
 from clew.history.search.filters import Filters
 from clew.history.search.query import FIELDS, parse_query
-from clew.history.search.search import Asked, find
+from clew.history.search.search import SearchRequest, find
 from clew.history.search.snippets import marks, snippets
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import ClewError, Invalid
 
 NOW = 1_700_000_000
@@ -38,7 +38,7 @@ PIECES = [
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
-    store = HistoryStore.create(tmp_path_factory.mktemp("empty") / "db")
+    store = SqliteHistory.create(tmp_path_factory.mktemp("empty") / "db")
     yield store
     store.close()
 
@@ -108,12 +108,12 @@ def test_a_single_letter_and_star_is_refused(text):
 
 def test_wrong_words_for_sort_and_place(empty):
     with pytest.raises(Invalid, match="relevance, date"):
-        find(empty, Asked("x", sort="newest"))
+        find(empty, SearchRequest("x", sort="newest"))
     with pytest.raises(Invalid, match="message"):
-        find(empty, Asked("x", place="title"))
+        find(empty, SearchRequest("x", place="title"))
     for status in ("X", "", "A;M", "é"):
         with pytest.raises(Invalid, match="status"):
-            find(empty, Asked("x", Filters(status=status)))
+            find(empty, SearchRequest("x", Filters(status=status)))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 
 from clew.catalog.history import HISTORY_TOOLS
 from clew.history.search.search import search_commits
-from clew.history.store.scope import snapshot
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.freshness import commits_behind, freshness
 from clew.history.sync.repositories import register, remove
 from clew.history.tools import find as find_tool
@@ -156,14 +155,14 @@ def test_a_repository_that_was_never_synced(tmp_path):
 @pytest.mark.usefixtures("world")
 def test_one_call_sees_one_state(tmp_path):
     """What another connection removes meanwhile is there until the call has ended."""
-    reader = HistoryStore.read(tmp_path / "db")
-    with snapshot(reader):
+    reader = SqliteHistory.read(tmp_path / "db")
+    with reader.snapshot():
         before = search_commits(reader, "parser")
         removing = threading.Thread(target=_remove, args=(tmp_path / "db",))
         removing.start()
         removing.join(30)
         assert search_commits(reader, "parser") == before != []
-        with snapshot(reader):
+        with reader.snapshot():
             assert len(reader.repos()) == 1
     assert reader.repos() == []
     assert search_commits(reader, "parser") == []
@@ -174,7 +173,7 @@ def test_one_call_sees_one_state(tmp_path):
 
 
 def _remove(path):
-    store = HistoryStore.open(path)
+    store = SqliteHistory.open(path)
     remove(store, "r")
     store.close()
 

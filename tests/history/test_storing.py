@@ -8,14 +8,12 @@ import threading
 import pytest
 
 from clew.history.git.stream import DiffReader, read_commits
-from clew.history.store.delete import forget_commits, sweep_patches
-from clew.history.store.schema import MIGRATIONS
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory, migrations
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import index_lock, register
 from clew.history.sync.sync import bring_up_to_date
 from clew.kit.git import GitError
-from clew.kit.sqlite import open_database, writing
+from clew.kit.sqlite import open_database
 from tests.history.index import (
     assert_commit_equals_git,
     assert_equals_git,
@@ -75,9 +73,9 @@ def test_packs_lose_only_the_patches_that_go(repository, tmp_path):
     rows = store.connection.execute("SELECT id, lower(hex(sha)) AS sha FROM commit_rows").fetchall()
     assert store.connection.execute("SELECT count(*) FROM patch_packs").fetchone()[0] < 10
 
-    with writing(store.connection):
-        forget_commits(store, [row["id"] for row in rows[::2]])
-        dropped = sweep_patches(store.connection)
+    with store.writing():
+        store.delete_commits([row["id"] for row in rows[::2]])
+        dropped = store.sweep_patches()
 
     gone = {row["sha"] for row in rows[::2]}
     after = dict(store.connection.execute("SELECT sha, patch_blob FROM commit_patches").fetchall())
@@ -87,9 +85,9 @@ def test_packs_lose_only_the_patches_that_go(repository, tmp_path):
         "SELECT sum(length(frames)), (SELECT sum(length) FROM patch_places) FROM patch_packs"
     ).fetchone()
     assert kept[0] == kept[1]
-    with writing(store.connection):
-        forget_commits(store, [row["id"] for row in rows[1::2]])
-        sweep_patches(store.connection)
+    with store.writing():
+        store.delete_commits([row["id"] for row in rows[1::2]])
+        store.sweep_patches()
     assert store.connection.execute("SELECT count(*) FROM patch_packs").fetchone()[0] == 0
     store.close()
 
@@ -97,7 +95,7 @@ def test_packs_lose_only_the_patches_that_go(repository, tmp_path):
 def test_an_index_of_an_older_layout_keeps_everything(repository, tmp_path):
     wanted = new_index(tmp_path / "new", repository)
     wanted.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    old = open_database(tmp_path / "made", MIGRATIONS[:2])
+    old = open_database(tmp_path / "made", migrations()[:2])
     old.execute("ATTACH ? AS filled", (str(wanted.path),))
     old.execute("INSERT INTO patch_rows SELECT patch_id, digest, size, blob FROM filled.patch_rows")
     for table in (
@@ -113,11 +111,11 @@ def test_an_index_of_an_older_layout_keeps_everything(repository, tmp_path):
     old.execute("INSERT INTO commits_fts (commits_fts) VALUES ('rebuild')")
     old.execute("INSERT INTO paths_fts (paths_fts) VALUES ('rebuild')")
     old.close()
-    reader = HistoryStore.read(tmp_path / "made")
+    reader = SqliteHistory.read(tmp_path / "made")
     assert patch_of(reader, repository.head()) == patch_of(wanted, repository.head())
     reader.close()
 
-    migrated = HistoryStore.open(tmp_path / "made")
+    migrated = SqliteHistory.open(tmp_path / "made")
 
     assert content(migrated) == content(wanted)
     assert sync(migrated).indexed == 0
@@ -176,7 +174,7 @@ def test_a_reader_that_is_stopped_ends_and_starts_no_more(repository):
 
 
 def test_a_sync_that_fails_in_the_middle_leaves_no_thread(repository, tmp_path, monkeypatch):
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     repo = register(store, repository.path, name="r")
     before = threading.active_count()
     monkeypatch.setattr("clew.history.sync.ingest._BATCH", 3)
@@ -196,7 +194,7 @@ def test_a_sync_that_fails_in_the_middle_leaves_no_thread(repository, tmp_path, 
 
 
 def test_a_sync_that_may_skip_leaves_when_another_one_waits(repository, tmp_path, monkeypatch):
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     repo = register(store, repository.path, name="r")
     waits = threading.Event()
 
@@ -205,7 +203,7 @@ def test_a_sync_that_may_skip_leaves_when_another_one_waits(repository, tmp_path
         return index_lock(of)
 
     def wait():
-        other = HistoryStore.open(tmp_path / "db")
+        other = SqliteHistory.open(tmp_path / "db")
         bring_up_to_date(other, repo, may_skip=True)
         other.close()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from benchmarks.measure import percentile
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.repositories import register
 from tests.history.index import content, new_index
 from tests.support.client import COMMITMUX, WAIT_SECONDS, StdioServer
@@ -33,9 +33,9 @@ SYNC = """
 import sys, time
 from pathlib import Path
 from clew.history.sync.ingest import sync_repo
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from tests.support.repos import Repository
-store = HistoryStore.open(Path(sys.argv[1]))
+store = SqliteHistory.open(Path(sys.argv[1]))
 repository, until, number = Repository(sys.argv[2]), time.monotonic() + float(sys.argv[3]), 0
 while time.monotonic() < until:
     for _ in range(5):
@@ -173,7 +173,7 @@ def test_http_clients_and_stdio_servers_during_a_sync(index, private_home, recor
 
 def assert_complete(path, repository):
     """The index that all of them used is that of a quiet sync."""
-    store, clean = HistoryStore.open(path), HistoryStore.create(path.with_name("clean"))
+    store, clean = SqliteHistory.open(path), SqliteHistory.create(path.with_name("clean"))
     from clew.history.sync.ingest import sync_repo
 
     sync_repo(store, store.find_repo("r"))

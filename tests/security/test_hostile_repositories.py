@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 import clew
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.sqlite import writing
 from clew.specs.store.store import SpecStore
 from tests.support.client import BIN, CLEW, StdioServer
@@ -129,7 +129,7 @@ def test_zstd_bombs_in_an_index(ground):
     """A patch that says it is small, or nothing, and becomes ten gigabytes."""
     honest = zstandard.ZstdCompressor(level=19).compress(bytes(1 << 28))
     silent = zstandard.ZstdCompressor(level=19, write_content_size=False).compress(bytes(1 << 28))
-    store = HistoryStore.open(ground.database)
+    store = SqliteHistory.open(ground.database)
     (sha,) = store.connection.execute("SELECT sha FROM commits LIMIT 1").fetchone()
     for bomb in (honest, silent):
         with writing(store.connection):
@@ -149,7 +149,7 @@ def test_zstd_bombs_in_a_snapshot(ground):
     command = [BIN / "commitmux", "snapshot", "r", file, "--db", ground.database]
     assert run(command).returncode == 0
     bomb = zstandard.ZstdCompressor(level=3).compress(bytes(1 << 28))
-    store = HistoryStore.open(file)
+    store = SqliteHistory.open(file)
     with writing(store.connection):
         store.connection.execute("UPDATE patch_packs SET frames = ?", (bomb,))
         store.connection.execute("UPDATE patch_places SET start = 0, length = ?", (len(bomb),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clew.history.store.store import HistoryStore, database_path
+from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.thread.rooms import open_rooms
@@ -234,6 +234,6 @@ def add_runs(story):
 
 def add_index(story):
     """The index of its history."""
-    store = HistoryStore.create(database_path())
+    store = SqliteHistory.create(database_path())
     sync_repo(store, register(store, story.root, name="shop"))
     store.close()

@@ -128,11 +128,11 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(story, monkeypatch, tmp_p
 
 def test_meaning_is_used_where_there_are_vectors(story):
     from clew.history.semantic.vectors import embed_commits
-    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.store.sqlite import SqliteHistory, database_path
     from clew.models.embedding import packaged_embedder
 
     assert any("meaning" in one for one in found(story, "orders").missing)
-    store = HistoryStore.open(database_path())
+    store = SqliteHistory.open(database_path())
     embed_commits(store, packaged_embedder(), store.repos())
     store.close()
     recalled = found(story, "pause before trying once more", kinds=("commit",))

@@ -269,11 +269,11 @@ def test_a_link_in_the_checkout_is_not_read_for_a_committed_file(story, tmp_path
 def test_a_registered_repository_is_readable_by_name_and_by_path(story, tmp_path):
     other = Repository(tmp_path / "other")
     sha = other.commit("In the other one", {"o.py": "o = 1\n"})
-    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.store.sqlite import SqliteHistory, database_path
     from clew.history.sync.ingest import sync_repo
     from clew.history.sync.repositories import register
 
-    store = HistoryStore.open(database_path())
+    store = SqliteHistory.open(database_path())
     sync_repo(store, register(store, other.path, name="other"))
     store.close()
     for target, options in (("o.py:1", {"repo": "other"}), (f"{other.path}/o.py:1", {}), (sha, {})):

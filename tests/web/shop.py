@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.specs.store.store import SpecStore
@@ -193,7 +193,7 @@ class Shop:
         self.repo.commit(
             "chant(2026-03-01-007-stu): lay the groundwork", {"src/base.py": "BASE = 1\n"}
         )
-        store = HistoryStore.create(self.database)
+        store = SqliteHistory.create(self.database)
         sync_repo(store, register(store, self.root, name="shop"))
         store.close()
 

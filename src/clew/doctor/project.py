@@ -65,15 +65,15 @@ def remove_leftovers(subject: Subject) -> str:
 
 def history(subject: Subject) -> list[Check]:
     """Whether the history index is there, readable and up to date."""
-    from clew.history.store.store import HistoryStore, database_path
-    from clew.history.sync.repo_list import list_repos
+    from clew.history.store.sqlite import SqliteHistory, database_path
+    from clew.history.sync.freshness import list_repos
 
     path = database_path(subject.settings)
     if not path.exists():
         return []
     try:
-        store = HistoryStore.read(path)
-        repositories = list_repos(store)["repos"]
+        with SqliteHistory.read(path) as store:
+            repositories = list_repos(store)["repos"]
     except ClewError as error:
         fix = f"mv {shell_path(path)} {shell_path(path)}.old && commitmux init"
         return [Check("history index", "fail", error.message, detail=show_path(path), fix=fix)]

@@ -17,7 +17,7 @@ _LINES = ("start", "end", "rev", "limit")
 
 def repos(arguments: dict[str, Any], call: Call) -> Answer:
     """The registered repositories."""
-    from clew.history.sync.repo_list import list_repos
+    from clew.history.sync.freshness import list_repos
 
     return _found(call, arguments, list_repos, (), ("limit",))
 

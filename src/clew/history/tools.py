@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import get_commit, get_patch
 from clew.history.questions.touches import find_touches
-from clew.history.search.search import Asked, search_commits
-from clew.history.store.lookup import get_commit, get_patch
-from clew.history.store.scope import snapshot
-from clew.history.store.store import HistoryStore, database_path
+from clew.history.search.search import SearchRequest, search_commits
+from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
@@ -18,6 +18,7 @@ from clew.kit.sqlite import is_frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from clew.history.store.interface import HistoryStore
     from clew.kit.call import Call
 
 _opened = threading.local()
@@ -34,8 +35,12 @@ def reading_store(call: Call) -> HistoryStore:
     changed = found.st_mtime_ns if found and is_frozen(path) else 0
     identity = (str(path), found.st_ino if found else 0, changed)
     if getattr(_opened, "identity", None) != identity:
-        _opened.identity = None
-        _opened.store = HistoryStore.read(path)
+        if getattr(_opened, "closing", None) is not None:
+            _opened.closing()
+        _opened.identity = _opened.closing = None
+        _opened.store = SqliteHistory.read(path)
+        # At the end of the thread, or of the program.
+        _opened.closing = weakref.finalize(threading.current_thread(), _opened.store.close)
         _opened.identity = identity
     store: HistoryStore = _opened.store
     return store
@@ -48,7 +53,7 @@ def answered(
 
     The text is exactly what was found; `freshness` stands beside it in the data for programs.
     """
-    with snapshot(reading_store(call)) as store:
+    with reading_store(call).snapshot() as store:
         found = work(store)
         named = [repo for repo in store.repos() if repos is None or repo.name in repos]
         fresh = freshness(store, named)
@@ -111,7 +116,7 @@ def find(arguments: dict[str, Any], call: Call) -> Answer:
         **{name: arguments.get(name) for name in ("repos", "paths", "status", "author", "ref")},
     )
 
-    asked = Asked(
+    asked = SearchRequest(
         arguments.get("query"),
         filters,
         sort=arguments.get("sort", "relevance"),

@@ -56,6 +56,14 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def read_migrations(directory: Path) -> tuple[str, ...]:
+    """The scripts of a directory, `0001_what.sql` and so on, in their order without a gap."""
+    files = sorted(directory.glob("[0-9]*.sql"))
+    for number, file in enumerate(files, start=1):
+        assert int(file.name.partition("_")[0]) == number, f"{file} is not number {number}"
+    return tuple(file.read_text(encoding="utf-8") for file in files)
+
+
 def is_frozen(path: Path) -> bool:
     """Whether nobody writes, and SQLite could not make the files that WAL needs beside it."""
     real = path.resolve()
@@ -63,12 +71,14 @@ def is_frozen(path: Path) -> bool:
 
 
 @contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """One transaction that has the write lock from its start."""
+def writing(
+    connection: sqlite3.Connection, *, discard: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """One transaction that has the write lock from its start; with `discard` nothing stays."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
-        connection.execute("COMMIT")
+        connection.execute("ROLLBACK" if discard else "COMMIT")
     except BaseException:
         # A full disk may have ended the transaction already, or have left it open in its COMMIT.
         if connection.in_transaction:
@@ -94,10 +104,22 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Pa
                 "Upgrade Clew, or move the file away to start anew.",
             )
         for number, script in enumerate(migrations[version:], start=version + 1):
-            for statement in script.split(";"):
-                if statement.strip():
-                    connection.execute(statement)
+            for statement in _statements(script):
+                connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one; a trigger and a text keep the `;` inside them."""
+    pending = ""
+    for part in script.split(";"):
+        pending += part
+        if sqlite3.complete_statement(f"{pending};"):
+            yield pending
+            pending = ""
+        else:
+            pending += ";"
+    assert not pending.strip(";\n "), f"An unfinished statement: {pending}"
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -26,7 +26,7 @@ from clew.work.paths import Places
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.work.journal.journal import Journal
 
 MISSING = "missing"

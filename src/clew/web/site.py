@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.specs.store.store import SpecStore
     from clew.work.paths import Places
 

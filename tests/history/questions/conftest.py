@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 
@@ -144,7 +144,7 @@ def story(tmp_path_factory):
 def database(story, tmp_path_factory):
     """The index of the story; read-only by agreement."""
     path = tmp_path_factory.mktemp("index") / "db.sqlite3"
-    store = HistoryStore.create(path)
+    store = SqliteHistory.create(path)
     sync_repo(store, register(store, Path(story.root), name="demo"))
     store.close()
     return path
@@ -152,7 +152,7 @@ def database(story, tmp_path_factory):
 
 @pytest.fixture
 def store(database):
-    opened = HistoryStore.read(database)
+    opened = SqliteHistory.read(database)
     yield opened
     opened.close()
 

@@ -13,9 +13,9 @@ from clew.history.questions.issues import by_issue, issue_refs
 from clew.history.questions.links import commit_links
 from clew.history.questions.pickaxe import find_changes
 from clew.history.questions.similar import similar
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.sync.freshness import list_repos
 from clew.history.sync.ingest import sync_repo
-from clew.history.sync.repo_list import list_repos
 from clew.history.sync.repositories import register
 from clew.kit.errors import ClewError, Invalid, NotFound
 from tests.history.questions.conftest import Story, shas
@@ -44,7 +44,7 @@ def test_links_out_of_the_index_keep_their_name(tmp_path):
     story.commit("one", "One thing")
     story.commit("two", 'Revert "One thing"')
     story.commit("far", f"Undo\n\nThis reverts commit {'ab' * 20}.")
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     sync_repo(store, register(store, story.root))
 
     (far,) = commit_links(store, "r", story["far"])["links"]
@@ -148,7 +148,7 @@ def test_git_never_leaves_the_registered_repository(story, tmp_path):
     outer = Story(tmp_path / "outer")
     inner = Story(outer.root / "inner")
     inner.commit("one", "One")
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     sync_repo(store, register(store, inner.root))
     (inner.root / ".git").rename(tmp_path / "gone")
 
@@ -161,7 +161,7 @@ def small(tmp_path):
     story = Story(tmp_path / "small")
     story.write("a.txt", "first")
     story.commit("one", "One")
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     return story, store
 
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from clew.catalog.history_more import MORE_HISTORY_TOOLS, SEMANTIC_TOOLS
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.call import Call
 
 CORE = {"repo": "demo", "path": "src/core.py"}
@@ -63,7 +63,7 @@ def test_answers_are_as_declared(tool, story, database):
 
 @pytest.mark.parametrize("name", [name for name in ARGUMENTS if "repo" not in ARGUMENTS[name]])
 def test_an_empty_index_has_empty_answers(name, tmp_path):
-    HistoryStore.create(tmp_path / "db").close()
+    SqliteHistory.create(tmp_path / "db").close()
     tool = next(t for t in MORE_HISTORY_TOOLS if t.name == f"commitmux_{name}")
     found = tool.handler(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
 

@@ -44,7 +44,7 @@ def test_file_history_is_bounded(store):
 
 
 def test_names_that_are_swapped_end(story, tmp_path):
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.sqlite import SqliteHistory
     from clew.history.sync.ingest import sync_repo
     from clew.history.sync.repositories import register
     from tests.history.questions.conftest import Story
@@ -56,7 +56,7 @@ def test_names_that_are_swapped_end(story, tmp_path):
     swapped.commit("b", "b")
     swapped.git("mv", "b", "a")
     swapped.commit("back", "back")
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     sync_repo(store, register(store, swapped.root))
 
     found = file_history(store, "swapped", "a")

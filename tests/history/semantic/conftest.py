@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.history.semantic.vectors import embed_commits
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.models.embedding import packaged_embedder
@@ -39,7 +39,7 @@ def story(tmp_path):
 
 def index_of(path, repository, name="r"):
     """The index of a repository, in a file."""
-    store = HistoryStore.create(path)
+    store = SqliteHistory.create(path)
     sync_repo(store, register(store, repository.path, name=name))
     return store
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from clew.catalog.history_more import SEMANTIC_TOOLS
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
-from clew.history.semantic.vector_file import vectors_path
+from clew.history.store.vectors import vectors_path
 from clew.kit.call import Call
 from tests.history.questions.test_doors import strict
 from tests.support.client import StdioServer, face

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.history.semantic.search import any_word, fused, search_semantic
-from clew.history.semantic.vector_file import vectors_path
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.store.vectors import vectors_path
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.models.embedding import MODEL, URL
 from tests.history.semantic.conftest import MESSAGES
@@ -106,7 +106,7 @@ def test_an_endpoint_is_used_when_it_is_named(store, monkeypatch):
 
 
 def test_an_empty_index_has_empty_answers(tmp_path):
-    store = HistoryStore.create(tmp_path / "db")
+    store = SqliteHistory.create(tmp_path / "db")
     assert search_semantic(store, "anything")["commits"] == []
     store.close()
 

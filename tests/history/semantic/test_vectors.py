@@ -15,9 +15,9 @@ from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.semantic import vectors
 from clew.history.semantic.search import search_semantic
-from clew.history.semantic.vector_file import vectors_path
 from clew.history.semantic.vectors import CommitVectors, embed_commits, without_references
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.store.vectors import VectorFile, vectors_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register, remove
 from clew.history.sync.sync import bring_up_to_date
@@ -33,10 +33,10 @@ from pathlib import Path
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.semantic import vectors
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.models.embedding import packaged_embedder
 vectors._BATCH, vectors._CHUNK = 7, 20
-store = HistoryStore.read(Path(sys.argv[1]))
+store = SqliteHistory.read(Path(sys.argv[1]))
 vectors.embed_commits(store, packaged_embedder(), store.repos(), lambda done: time.sleep(0.01))
 """
 
@@ -47,17 +47,16 @@ def embed(store, **settings):
 
 def content(store):
     """Every vector by its commit; how they lie in chunks does not matter."""
-    connection = sqlite3.connect(vectors_path(store.path))
-    connection.row_factory = sqlite3.Row
     found = {}
-    for row in connection.execute("SELECT * FROM chunks"):
-        chunk = vectors._read(row)
-        assert row["last_id"] == max(chunk.ids)
+    file = VectorFile.read(store.path)
+    for stored in file.chunks():
+        chunk = vectors._read(stored)
+        assert stored.last_id == max(chunk.ids)
         parts = zip(chunk.ids, chunk.marks, chunk.times, chunk.scales, chunk.vectors, strict=True)
         for number, mark, when, scale, vector in parts:
             assert number not in found
             found[int(number)] = (int(mark), int(when), float(scale), vector.tobytes())
-    connection.close()
+    file.close()
     return found
 
 
@@ -95,7 +94,7 @@ def test_bit_by_bit_equals_all_at_once(tmp_path, monkeypatch, batch, chunk):
     monkeypatch.setattr(vectors, "_BATCH", batch)
     monkeypatch.setattr(vectors, "_CHUNK", chunk)
     growing = Clone(tmp_path / "growing", repository)
-    store = HistoryStore.create(tmp_path / "bits")
+    store = SqliteHistory.create(tmp_path / "bits")
     register(store, growing.path, name="r")
     for commit in repository.all_shas()[9::10]:
         growing.advance(commit)

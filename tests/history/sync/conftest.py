@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew.cli.faces import run_face
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 
 LOCATIONS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 
@@ -123,6 +123,6 @@ def synced(cm, repo):
 @pytest.fixture
 def store(db, cm):
     """The index, open for reading and writing."""
-    opened = HistoryStore.open(db)
+    opened = SqliteHistory.open(db)
     yield opened
     opened.close()

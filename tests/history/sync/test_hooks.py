@@ -8,14 +8,14 @@ import stat
 
 import pytest
 
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.hooks import HOOKS
 from tests.support.waiting import wait_until
 
 
 def indexed(db, sha, name="app"):
     """Whether a commit is in the index."""
-    store = HistoryStore.read(db)
+    store = SqliteHistory.read(db)
     try:
         return bool(store.known(store.find_repo(name).repo_id, [sha]))
     finally:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
-from clew.history.store.schema import MIGRATIONS
+from clew.history.store.sqlite import migrations
 from clew.kit.sqlite import open_database
 
 
@@ -67,10 +68,12 @@ def test_the_list_follows_full_sync_gc_and_removal(cm, synced, store):
 
 def test_an_index_of_before_gets_the_table(tmp_path):
     path = tmp_path / "old.sqlite3"
-    open_database(path, MIGRATIONS[:1]).close()
+    open_database(path, migrations()[:1]).close()
 
-    connection = open_database(path, MIGRATIONS)
+    connection = open_database(path, migrations())
 
     assert connection.execute("SELECT count(*) FROM redactions").fetchone()[0] == 0
     connection.close()
-    assert sqlite3.connect(path).execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+    with closing(sqlite3.connect(path)) as connection:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    assert version == len(migrations())

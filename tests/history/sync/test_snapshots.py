@@ -7,8 +7,7 @@ import sqlite3
 import pytest
 
 from clew.cli.faces import run_face
-from clew.history.store.store import HistoryStore
-from clew.history.sync.transfer import stored_commits
+from clew.history.store.sqlite import SqliteHistory
 
 
 @pytest.fixture
@@ -24,10 +23,10 @@ def other(tmp_path, cm):
 
 
 def commits(path, name="app"):
-    store = HistoryStore.read(path)
+    store = SqliteHistory.read(path)
     repo = store.find_repo(name)
     try:
-        return list(stored_commits(store, repo.repo_id)), store.tips(repo.repo_id)
+        return list(store.stored_commits(repo.repo_id)), store.tips(repo.repo_id)
     finally:
         store.close()
 
@@ -115,7 +114,7 @@ def test_a_file_that_is_not_right_changes_nothing(cm, file, other, capfd, change
     assert run("attach", file) == 1
 
     assert words in capfd.readouterr().err
-    assert HistoryStore.read(path).repos() == []
+    assert SqliteHistory.read(path).repos() == []
 
 
 def test_a_file_that_is_no_index(cm, tmp_path):

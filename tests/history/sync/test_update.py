@@ -8,18 +8,17 @@ import sys
 
 import pytest
 
-from clew.history.sync import sync as syncing
-from clew.history.sync.transfer import stored_commits
+from clew.history.store.sqlite import SqliteHistory
 
 
 def subjects(store, name="app"):
     repo = store.find_repo(name)
-    return [commit.meta.subject for commit, _ in stored_commits(store, repo.repo_id)]
+    return [commit.meta.subject for commit, _ in store.stored_commits(repo.repo_id)]
 
 
 def content(store, name="app"):
     repo = store.find_repo(name)
-    return list(stored_commits(store, repo.repo_id)), store.tips(repo.repo_id)
+    return list(store.stored_commits(repo.repo_id)), store.tips(repo.repo_id)
 
 
 def test_no_option_changes_nothing(cm, synced):
@@ -156,7 +155,7 @@ def test_a_full_sync_that_fails_keeps_the_old(cm, synced, store, db, monkeypatch
     def fail(*_):
         raise OSError("no room")
 
-    monkeypatch.setattr(syncing, "copy_progress", fail)
+    monkeypatch.setattr(SqliteHistory, "sweep_patches", fail)
     cm("sync", "--full", code=1)
 
     assert content(store) == before
@@ -176,10 +175,10 @@ def test_a_full_sync_of_a_damaged_repository_keeps_the_old(cm, synced, store):
 
 KILLED = """
 import os, signal, sys
-import clew.history.sync.sync as syncing
+from clew.history.store.sqlite import SqliteHistory
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
-syncing.copy_progress = killed
+SqliteHistory.sweep_patches = killed
 from clew.cli.faces import run_face
 run_face("commitmux", ["sync", "--full", "--db", sys.argv[1]])
 """

@@ -6,8 +6,6 @@ import sqlite3
 
 import pytest
 
-from clew.history.sync.transfer import stored_commits
-
 
 def kinds(said):
     return {d["kind"] for entry in said.data["repos"] for d in entry["differences"]}
@@ -164,11 +162,11 @@ def test_gc_during_a_read(cm, synced, store):
     rewrite(synced)
     cm("sync")
     store.connection.execute("BEGIN")
-    before = list(stored_commits(store, 1))
+    before = list(store.stored_commits(1))
 
     cm("gc", code=None)
 
-    assert list(stored_commits(store, 1)) == before
+    assert list(store.stored_commits(1)) == before
     store.connection.execute("COMMIT")
     assert len(ids(store)) == 2
 

@@ -13,7 +13,7 @@ from clew.kit.outcome import Outcome, Table
 from clew.kit.times import day_text
 
 if TYPE_CHECKING:
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _repos = repeatable("--repo", "repos", "Only these repositories.", metavar="NAME")
 _paths = repeatable("--path", "paths", "Only these paths.", metavar="PART")
@@ -26,9 +26,9 @@ _rev = click.option(
 
 
 def _opened(db: str | None) -> HistoryStore:
-    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.store.sqlite import SqliteHistory, database_path
 
-    return HistoryStore.read(database_path({"db": db} if db else {}))
+    return SqliteHistory.read(database_path({"db": db} if db else {}))
 
 
 def _day(seconds: int | None) -> str:
@@ -65,7 +65,7 @@ _COMMIT = {"date": "date", "repo": "repo", "commit": "sha", "author": "author"}
 def list_repos(limit: int, db: str | None) -> Outcome:
     """List repositories with what is indexed and whether the index is stale."""
     from clew.history.sync.freshness import commits_behind
-    from clew.history.sync.repo_list import list_repos as find
+    from clew.history.sync.freshness import list_repos as find
 
     store = _opened(db)
     found = find(store, limit=limit)
@@ -354,11 +354,12 @@ def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | 
     store = _opened(db)
     chosen = [store.find_repo(repo)] if repo else store.repos()
     embedder = load_embedder()
-    from clew.history.semantic.vector_file import choose_with_sync
     from clew.history.semantic.vectors import embed_commits
+    from clew.history.store.vectors import VectorFile
 
     if with_sync is not None:
-        choose_with_sync(store.path, is_wanted=with_sync)
+        with VectorFile.create(store.path) as file:
+            file.set_with_sync(is_wanted=with_sync)
     with _progress("vectors") as advance:
         done = embed_commits(store, embedder, chosen, advance, rebuild=rebuild)
     data = {"model": done.model, "added": done.added, "dropped": done.dropped, "total": done.total}

@@ -16,16 +16,16 @@ from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
 
 
 def _opened(db: str | None, *, for_reading: bool = False) -> HistoryStore:
-    from clew.history.store.store import HistoryStore, database_path
+    from clew.history.store.sqlite import SqliteHistory, database_path
 
     path = database_path({"db": db} if db else {})
-    return HistoryStore.read(path) if for_reading else HistoryStore.open(path)
+    return SqliteHistory.read(path) if for_reading else SqliteHistory.open(path)
 
 
 def _chosen(store: HistoryStore, repo: str | None) -> list[Repo]:
@@ -237,10 +237,12 @@ def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
 @database_option
 def redactions(repo: str | None, db: str | None) -> Outcome:
     """List the secrets that were redacted from the index."""
-    from clew.history.maintenance.redactions import list_redactions
-
     store = _opened(db)
-    found = [entry for one in _chosen(store, repo) for entry in list_redactions(store, one)]
+    found = [
+        {"repo": one.name, **entry._asdict()}
+        for one in _chosen(store, repo)
+        for entry in store.redactions(one.repo_id)
+    ]
     rows = tuple((e["repo"], e["sha"][:12], e["kind"], e["hint"], e["subject"]) for e in found)
     table = Table(("repo", "commit", "kind", "begins", "subject"), rows)
     return Outcome({"redactions": found}, (table if rows else "Nothing was redacted.",))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from clew.history.search.filters import Filters
     from clew.history.search.query import Term
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
     Decorated = Callable[..., Any]
 
@@ -83,16 +83,15 @@ def search(
     first.
     """
     from clew.history.search.results import page_of_commits
-    from clew.history.search.search import Asked
-    from clew.history.store.scope import snapshot
+    from clew.history.search.search import SearchRequest
 
     text = " ".join(query)
     if not query and not any(options[name] for name in _NARROWING):
         raise click.UsageError("Give words to look for, or a filter.")
-    with snapshot(_opened(options["db"])) as store:
+    with _opened(options["db"]).snapshot() as store:
         found = page_of_commits(
             store,
-            Asked(text if query else None, _asked(options, options["paths"]), sort, place),
+            SearchRequest(text if query else None, _asked(options, options["paths"]), sort, place),
             lines=lines,
             limit=limit,
             cursor=options["cursor"],
@@ -111,9 +110,8 @@ _NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
 def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
     """Show commits that touched a path, given as a part of it or as a glob."""
     from clew.history.questions.touches import page_of_touches
-    from clew.history.store.scope import snapshot
 
-    with snapshot(_opened(options["db"])) as store:
+    with _opened(options["db"]).snapshot() as store:
         found = page_of_touches(
             store, path_glob, _asked(options), limit=limit, cursor=options["cursor"]
         )
@@ -134,9 +132,9 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
 
 
 def _opened(db: str | None) -> HistoryStore:
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.sqlite import SqliteHistory
 
-    return HistoryStore.read(history_path(db))
+    return SqliteHistory.read(history_path(db))
 
 
 def _asked(options: dict[str, Any], paths: tuple[str, ...] = ()) -> Filters:

@@ -19,7 +19,7 @@ from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 history = LazyGroup(
     name="history",
@@ -34,7 +34,7 @@ _TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
 
 def history_path(db: str | None) -> Path:
     """Where the index is."""
-    from clew.history.store.store import database_path
+    from clew.history.store.sqlite import database_path
 
     return database_path({"db": db} if db else {})
 
@@ -43,11 +43,11 @@ def history_path(db: str | None) -> Path:
 @database_option
 def init(db: str | None) -> Outcome:
     """Create the index."""
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.sqlite import SqliteHistory
 
     path = history_path(db)
     existed = path.exists()
-    HistoryStore.create(path).close()
+    SqliteHistory.create(path).close()
     words = "Database already initialized" if existed else "Initialized commitmux database"
     return Outcome({"db": str(path), "created": not existed}, (f"{words} at {path}",))
 
@@ -59,9 +59,9 @@ def init(db: str | None) -> Outcome:
 @database_option
 def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
     """Read new commits into the index."""
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.sqlite import SqliteHistory
 
-    store = HistoryStore.open(history_path(db))
+    store = SqliteHistory.open(history_path(db))
     repos = [store.find_repo(repo)] if repo else store.repos()
     done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
     failed = [entry for entry in done if entry["error"]]
@@ -130,10 +130,10 @@ def _sync_line(entry: dict[str, Any]) -> str:
 @database_option
 def status(db: str | None) -> Outcome:
     """Show what is indexed and how fresh it is."""
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.sqlite import SqliteHistory
     from clew.history.sync.freshness import repo_status
 
-    store = HistoryStore.read(history_path(db))
+    store = SqliteHistory.read(history_path(db))
     repos = [repo_status(store, repo) for repo in store.repos()]
     if not repos:
         return Outcome({"repos": []}, ("No repositories indexed.\nRun: commitmux add-repo <path>",))
@@ -168,10 +168,10 @@ def when(seconds: int | None) -> str:
 @database_option
 def show(repo: str, sha: str, db: str | None) -> Outcome:
     """Show one commit: its message and files."""
-    from clew.history.store.lookup import get_commit
-    from clew.history.store.store import HistoryStore
+    from clew.history.lookup import get_commit
+    from clew.history.store.sqlite import SqliteHistory
 
-    found = get_commit(HistoryStore.read(history_path(db)), repo, sha)
+    found = get_commit(SqliteHistory.read(history_path(db)), repo, sha)
     return Outcome(found, (pretty(found),))
 
 
@@ -182,10 +182,10 @@ def show(repo: str, sha: str, db: str | None) -> Outcome:
 @database_option
 def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
     """Show one commit's patch."""
-    from clew.history.store.lookup import get_patch
-    from clew.history.store.store import HistoryStore
+    from clew.history.lookup import get_patch
+    from clew.history.store.sqlite import SqliteHistory
 
-    found = get_patch(HistoryStore.read(history_path(db)), repo, sha, max_bytes)
+    found = get_patch(SqliteHistory.read(history_path(db)), repo, sha, max_bytes)
     return Outcome(found, (found["patch_text"].rstrip("\n"),))
 
 

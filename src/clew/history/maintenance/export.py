@@ -9,15 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.store.schema import MIGRATIONS
-from clew.history.store.store import HistoryStore, check_name
-from clew.history.sync.repositories import index_lock
-from clew.history.sync.transfer import copy_commits, copy_progress
+from clew.history.store.sqlite import SqliteHistory, migrations
+from clew.history.sync.repositories import check_name, index_lock
+from clew.history.sync.sync import copy_repo
 from clew.kit.errors import Conflict, Invalid, Unavailable
-from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
+    from clew.history.store.interface import HistoryStore
 
 
 def write_snapshot(store: HistoryStore, name: str, file: Path) -> int:
@@ -35,55 +34,42 @@ def write_snapshot(store: HistoryStore, name: str, file: Path) -> int:
 
 
 def _write(store: HistoryStore, repo: Repo, made: Path) -> int:
-    target = HistoryStore.create(made)
-    try:
+    with SqliteHistory.create(made) as target:
         copied = target.add_repo(replace(repo, repo_id=0, managed_clone=False))
-        store.connection.execute("BEGIN")  # one state of the index, whoever syncs meanwhile
-        try:
-            with writing(target.connection):
-                count = copy_commits(store, repo.repo_id, target, copied.repo_id)
-                copy_progress(store, repo.repo_id, target, copied.repo_id)
-        finally:
-            store.connection.execute("COMMIT")
-        target.connection.execute("PRAGMA journal_mode=DELETE")
-    finally:
-        target.close()
+        with store.snapshot(), target.writing():  # one state, whoever syncs meanwhile
+            count = copy_repo(store, repo.repo_id, target, copied.repo_id)
+        target.seal()
     return count
 
 
 def attach_snapshot(store: HistoryStore, file: Path, name: str | None = None) -> tuple[Repo, int]:
     """Take a snapshot into this index; the repository it became, and how many commits."""
-    source = HistoryStore.read(file)
-    try:
-        repo = _only_repo(source, file)
-        wanted = check_name(name if name is not None else repo.name)
-        with index_lock(store):
-            return _attach(store, source, repo, wanted)
-    except (sqlite3.DatabaseError, Unavailable, ValueError) as error:
-        raise Invalid(f"{file} is damaged: {error}", "Make the snapshot again.") from error
-    finally:
-        source.close()
+    with SqliteHistory.read(file) as source:
+        try:
+            repo = _only_repo(source, file)
+            wanted = check_name(name if name is not None else repo.name)
+            with index_lock(store):
+                return _attach(store, source, repo, wanted)
+        except (sqlite3.DatabaseError, Unavailable, ValueError) as error:
+            raise Invalid(f"{file} is damaged: {error}", "Make the snapshot again.") from error
 
 
 def _attach(store: HistoryStore, source: HistoryStore, repo: Repo, name: str) -> tuple[Repo, int]:
     added = store.add_repo(replace(repo, repo_id=0, name=name, managed_clone=False))
     try:
-        with writing(store.connection):
-            count = copy_commits(source, repo.repo_id, store, added.repo_id)
-            copy_progress(source, repo.repo_id, store, added.repo_id)
+        with store.writing():
+            return added, copy_repo(source, repo.repo_id, store, added.repo_id)
     except BaseException:
-        store.forget_numbers()
-        with writing(store.connection):
-            store.connection.execute("DELETE FROM repos WHERE repo_id = ?", (added.repo_id,))
+        with store.writing():
+            store.remove_repo(added.repo_id)
         raise
-    return added, count
 
 
-def _only_repo(source: HistoryStore, file: Path) -> Repo:
-    version = source.connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != len(MIGRATIONS):
+def _only_repo(source: SqliteHistory, file: Path) -> Repo:
+    version, own = source.schema_version(), len(migrations())
+    if version != own:
         raise Invalid(
-            f"{file} has schema {version}, this Clew writes {len(MIGRATIONS)}",
+            f"{file} has schema {version}, this Clew writes {own}",
             "Make the snapshot with the same version of Clew.",
         )
     repos = source.repos()

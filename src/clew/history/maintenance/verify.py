@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import zstandard
 
 from clew.history.git.stream import DiffReader, read_commits
-from clew.history.model import IndexedCommit, first_id, last_id
 from clew.history.sync.ingest import index_commit
-from clew.history.sync.transfer import find_stored
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.git import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clew.history.model import CommitMeta, Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.model import CommitMeta, IndexedCommit, Repo
+    from clew.history.store.interface import HistoryStore
 
 _BATCH = 48
 _SHOWN = 100
@@ -40,7 +38,8 @@ def verify_repo(store: HistoryStore, repo: Repo, sample: int | None = None) -> d
     indexed = _indexed_shas(store, repo, report)
     if tips and not lost:
         _compare_sets(report, set(wanted), indexed)
-    _check_text_index(store, repo, report)
+    for index, sha in store.commits_without_text(repo.repo_id):
+        report.add("text", sha, f"is not in {index}")
     common = [meta for sha, meta in wanted.items() if sha in indexed]
     if sample is not None and sample < len(common):
         common = random.Random().sample(common, sample)  # noqa: S311 - no secret
@@ -87,12 +86,7 @@ def _wanted(root: Path, repo: Repo, tips: list[str]) -> dict[str, CommitMeta]:
 
 def _indexed_shas(store: HistoryStore, repo: Repo, report: _Report) -> set[str]:
     found: set[str] = set()
-    rows = store.connection.execute(
-        "SELECT sha FROM commit_rows WHERE id BETWEEN ? AND ? AND reachable",
-        (first_id(repo.repo_id), last_id(repo.repo_id)),
-    )
-    for row in rows:
-        sha = row["sha"].hex()
+    for sha in store.reachable_shas(repo.repo_id):
         if sha in found:
             report.add("twice", sha, "is in the index more than once")
         found.add(sha)
@@ -104,18 +98,6 @@ def _compare_sets(report: _Report, wanted: set[str], indexed: set[str]) -> None:
         report.add("missing", sha, "is in git and not in the index")
     for sha in sorted(indexed - wanted):
         report.add("extra", sha, "is in the index, and git does not reach it")
-
-
-def _check_text_index(store: HistoryStore, repo: Repo, report: _Report) -> None:
-    span = (first_id(repo.repo_id), last_id(repo.repo_id))
-    for index in ("commits_fts", "search_fts"):
-        rows = store.connection.execute(
-            "SELECT sha FROM commit_rows WHERE id BETWEEN ? AND ?"  # noqa: S608 - fixed names
-            f" AND id NOT IN (SELECT id FROM {index}_docsize)",
-            span,
-        )
-        for row in rows:
-            report.add("text", row["sha"].hex(), f"is not in {index}")
 
 
 def _batches(commits: list[CommitMeta]) -> Iterator[list[CommitMeta]]:
@@ -143,7 +125,7 @@ def _compare_batch(
 def _compare(report: _Report, store: HistoryStore, repo: Repo, expected: IndexedCommit) -> None:
     sha = expected.meta.sha
     try:
-        stored = find_stored(store, repo.repo_id, sha)
+        stored = store.stored_commit(repo.repo_id, sha)
     except Unavailable as error:
         report.add("patch", sha, f"the stored patch cannot be read: {error.message}")
         return

@@ -6,15 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import bounded
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
-from clew.history.store.scope import bounded
 from clew.kit.git import PLAIN_DIFF, seconds_of
 from clew.kit.text.diff import unquote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 _FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"

@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.history.git.ref_files import RefFiles
+from clew.history.lookup import bounded, find_commit
 from clew.history.questions.repo_git import repo_git
-from clew.history.store.scope import bounded, find_commit
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _KINDS = ("refs/heads", "refs/tags", "refs/remotes")
 
 
 def contains(store: HistoryStore, repo_name: str, sha: str, *, limit: int = 100) -> dict[str, Any]:
     """Branches and tags that contain a commit; `indexed` tells which of them the index follows."""
-    repo, _, found = find_commit(store, repo_name, sha)
+    repo, found = find_commit(store, repo_name, sha)
     listed = repo_git(
-        repo, "for-each-ref", f"--contains={found['sha']}", "--format=%(refname)", *_KINDS
+        repo, "for-each-ref", f"--contains={found.sha}", "--format=%(refname)", *_KINDS
     )
     refs = listed.decode("utf-8", "replace").splitlines()
     followed = _followed(store, repo)
     return {
         "repo": repo.name,
-        "sha": found["sha"],
+        "sha": found.sha,
         "total": len(refs),
         "limit": bounded(limit),
         "refs": [{"ref": ref, "indexed": ref in followed} for ref in refs[: bounded(limit)]],

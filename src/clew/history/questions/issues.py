@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from clew.history.store.scope import among, bounded, briefs, chosen_repos
+from clew.history.lookup import bounded, briefs, chosen_repos
+from clew.history.store.interface import any_phrase
 from clew.kit.errors import Invalid
 from clew.kit.text.tokens import WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.model import Repo
+    from clew.history.store.interface import CommitRecord, HistoryStore
 
 _URL = re.compile(r"https?://[^\s<>\"'`]+")
 _URL_NUMBER = re.compile(r"/(?:issues?|pulls?|merge_requests|discussions)/(\d+)\b")
@@ -51,13 +53,12 @@ def by_issue(
 ) -> dict[str, Any]:
     """Commits whose message names an issue, newest first."""
     wanted = _names(_as_reference(issue))
-    chosen = chosen_repos(store, repos)
     hits = []
-    for row in _candidates(store, sorted(wanted), *among(chosen)):
-        refs = issue_refs(f"{row['subject']}\n{row['body'] or ''}")
+    for commit in _candidates(store, sorted(wanted), chosen_repos(store, repos)):
+        refs = issue_refs(f"{commit.subject}\n{commit.body or ''}")
         named = [ref for ref in refs if wanted & _names(ref["ref"])]
         if named:
-            hits.append((row["id"], named))
+            hits.append((commit.id, named))
     shown = hits[: bounded(limit)]
     heads = briefs(store, [hit[0] for hit in shown])
     return {
@@ -88,13 +89,7 @@ def _names(ref: str) -> set[str]:
     return {ref, *numbers, *_URL_KEY.findall(ref)}
 
 
-def _candidates(store: HistoryStore, refs: list[str], condition: str, numbers: str) -> Any:
+def _candidates(store: HistoryStore, refs: list[str], repos: list[Repo]) -> list[CommitRecord]:
     phrases = (" ".join(WORD.findall(ref)) for ref in refs)
-    expression = " OR ".join(f'"{phrase}"' for phrase in phrases)
-    return store.connection.execute(
-        "SELECT c.id, c.subject, c.body FROM search_fts s"  # noqa: S608
-        " CROSS JOIN commit_rows c ON c.id = s.rowid"
-        f" WHERE search_fts MATCH ? AND {condition} AND c.reachable"
-        " ORDER BY c.commit_time DESC, c.id DESC",
-        (f"{{subject body}} : ({expression})", numbers),
-    )
+    found = store.commits_saying(any_phrase(phrases, "subject body"), repos)
+    return sorted(found, key=lambda commit: (commit.commit_time, commit.id), reverse=True)

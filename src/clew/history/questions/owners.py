@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.questions.file_history import path_rows
-from clew.history.store.scope import COUNTED, below, bounded, clean_path, lower_bound, span
-from clew.kit.sqlite import json_list
+from clew.history.lookup import bounded, clean_path, lower_bound
+from clew.history.questions.file_history import path_changes
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
-    from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import Change, HistoryStore
 
 _HALF_LIFE = 365.0 * 86400
 _MAJORITY = 0.5
@@ -30,14 +27,17 @@ def owners(
     """Authors of a path, the foremost first; the bus factor is how many hold half of it."""
     repo = store.find_repo(repo_name)
     name = clean_path(path) if path not in ("", ".") else ""
-    rows = [row for row in _changes(store, repo, name) if row["author_time"] >= lower_bound(since)]
-    ranked = _ranked(store, rows)
+    # A file across renames, or else all files in the directory.
+    changes = path_changes(store, repo, name) if name else []
+    changes += store.directory_changes(repo.repo_id, name)
+    changes = [change for change in changes if change.author_time >= lower_bound(since)]
+    ranked = _ranked(store, changes)
     return {
         "repo": repo.name,
         "path": name,
         "total": len(ranked),
         "limit": bounded(limit),
-        "commits": len({row["id"] for row in rows}),
+        "commits": len({change.id for change in changes}),
         "bus_factor": _bus_factor([owner["share"] for owner in ranked]),
         "owners": [
             {**owner, "share": round(owner["share"], 4)} for owner in ranked[: bounded(limit)]
@@ -45,39 +45,20 @@ def owners(
     }
 
 
-def _changes(store: HistoryStore, repo: Repo, path: str) -> Sequence[sqlite3.Row]:
-    """The changes of a file across renames, or else of all files in the directory."""
-    as_file = path_rows(store, repo, path) if path else []
-    inside = below(store, path)
-    if not inside:
-        return as_file
-    in_directory = store.connection.execute(
-        "SELECT c.id, c.author_id, c.author_time, f.added, f.removed FROM commit_rows c"  # noqa: S608
-        " CROSS JOIN file_rows f ON f.commit_id = c.id"
-        f" WHERE {COUNTED} AND c.id BETWEEN ? AND ?"
-        " AND f.path_id IN (SELECT value FROM json_each(?))",
-        (*span(repo), json_list(inside)),
-    ).fetchall()
-    return [*as_file, *in_directory]
-
-
-def _ranked(store: HistoryStore, rows: Sequence[sqlite3.Row]) -> list[dict[str, Any]]:
-    newest = max((row["author_time"] for row in rows), default=0)
+def _ranked(store: HistoryStore, changes: Sequence[Change]) -> list[dict[str, Any]]:
+    newest = max((change.author_time for change in changes), default=0)
     people: dict[str, dict[str, Any]] = {}
-    named = {
-        row["person_id"]: (row["name"], row["email"])
-        for row in store.connection.execute("SELECT person_id, name, email FROM people")
-    }
-    for row in sorted(rows, key=lambda row: (row["author_time"], row["id"])):
-        name, email = named[row["author_id"]]
+    named = {number: (name, email) for number, name, email in store.people()}
+    for change in sorted(changes, key=lambda change: (change.author_time, change.id)):
+        name, email = named[change.author_id]
         owner = people.setdefault(email.lower(), {"ids": set(), "recent": {}, "lines": 0, "w": 0.0})
-        weight = 2.0 ** ((row["author_time"] - newest) / _HALF_LIFE)
-        changed = row["added"] + row["removed"]
-        owner |= {"author": name, "email": email, "last_touch": row["author_time"]}
-        owner["ids"].add(row["id"])
-        owner["recent"][row["id"]] = weight
-        owner["lines"] += changed
-        owner["w"] += weight * changed
+        weight = 2.0 ** ((change.author_time - newest) / _HALF_LIFE)
+        lines = change.added + change.removed
+        owner |= {"author": name, "email": email, "last_touch": change.author_time}
+        owner["ids"].add(change.id)
+        owner["recent"][change.id] = weight
+        owner["lines"] += lines
+        owner["w"] += weight * lines
     return _shares(list(people.values()))
 
 

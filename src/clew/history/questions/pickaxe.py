@@ -14,18 +14,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound, patch_text
 from clew.history.search.pathmatch import matching_paths
-from clew.history.store.lookup import read_patch
-from clew.history.store.scope import COUNTED, bounded, briefs, chosen_repos, lower_bound, span
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.sqlite import json_list
 from clew.kit.text.diff import FileDiff, file_diffs, sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from clew.history.model import Repo
+    from clew.history.store.interface import Dated, HistoryStore
 
     Lines = list[tuple[int, str]]
     Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
@@ -97,59 +96,41 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
     deadline = time.monotonic() + _SECONDS
     wanted = None if asked["paths"] is None else matching_paths(store, asked["paths"])
     match = _pattern_matcher(asked) if asked["regex"] else _literal_matcher(asked)
-    hits: list[tuple[int, int, int]] = []
+    hits: list[Dated] = []
     complete = True
     for repo in chosen_repos(store, asked["repos"]):
-        for commit_id, commit_time, patch_id in _candidates(store, repo, asked, wanted):
+        for candidate in _candidates(store, repo, asked, wanted):
             if time.monotonic() > deadline:
                 complete = False
                 break
-            patch = read_patch(store, patch_id) or ""
+            patch = patch_text(store, candidate[1]) or ""
             if may_match(patch, asked) and (wanted is None or _seen(patch, match, wanted)["lines"]):
-                hits.append((commit_time, commit_id, patch_id))
+                hits.append(candidate)
     hits.sort(reverse=True)
 
-    def shown(part: list[tuple[int, int, int]]) -> list[dict[str, Any]]:
-        heads = briefs(store, [hit[1] for hit in part])
-        patches = [read_patch(store, hit[2]) or "" for hit in part]
-        seen = [_seen(patch, match, wanted) for patch in patches]
-        return [head | lines for head, lines in zip(heads, seen, strict=True)]
+    def described(part: list[Dated]) -> list[dict[str, Any]]:
+        ids = [hit[1] for hit in part]
+        seen = [_seen(patch_text(store, one) or "", match, wanted) for one in ids]
+        return [head | lines for head, lines in zip(briefs(store, ids), seen, strict=True)]
 
     return {
         "total": len(hits),
         "limit": asked["limit"],
         "complete": complete,
-        "first": next(iter(shown(hits[-1:])), None),
-        "last": next(iter(shown(hits[:1])), None),
-        "commits": shown(hits[: asked["limit"]]),
+        "first": next(iter(described(hits[-1:])), None),
+        "last": next(iter(described(hits[:1])), None),
+        "commits": described(hits[: asked["limit"]]),
     }
 
 
 def _candidates(
     store: HistoryStore, repo: Repo, asked: dict[str, Any], wanted: dict[int, str] | None
-) -> Iterator[tuple[int, int, int]]:
-    """Commits that may match, newest first: id, time, patch."""
+) -> Iterator[Dated]:
+    """Commits that may match, newest first: time and id."""
     words = None if asked["regex"] else index_words(asked["text"])
-    source, values = "commit_rows c", []
-    condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND c.author_time >= ?"
-    if words is not None:
-        columns = "added removed" if asked["direction"] == "both" else asked["direction"]
-        source = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
-        condition += " AND search_fts MATCH ? AND s.rowid BETWEEN ? AND ?"
-        values = [f"{{{columns}}} : {words}", *span(repo)]
-    if wanted is not None:
-        condition += (
-            " AND EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
-            " AND f.path_id IN (SELECT value FROM json_each(?)))"
-        )
-        values.append(json_list(wanted))
-    rows = store.connection.execute(
-        f"SELECT c.id, c.commit_time, c.patch_id FROM {source}"  # noqa: S608 - built above
-        f" WHERE {condition} AND c.id BETWEEN ? AND ? ORDER BY c.id DESC",
-        (lower_bound(asked["since"]), *values, *span(repo)),
-    )
-    for row in rows:
-        yield row[0], row[1], row[2]
+    columns = "added removed" if asked["direction"] == "both" else asked["direction"]
+    expression = None if words is None else f"{{{columns}}} : {words}"
+    return store.with_patch(repo.repo_id, lower_bound(asked["since"]), expression, wanted)
 
 
 def index_words(text: str) -> str | None:
@@ -256,8 +237,8 @@ def _pattern_matcher(asked: dict[str, Any]) -> Matcher:
 
 def main() -> None:
     """Search as the process that was started for a pattern."""
-    found = _search(HistoryStore.read(Path(sys.argv[1])), json.load(sys.stdin))
-    json.dump(found, sys.stdout)
+    with SqliteHistory.read(Path(sys.argv[1])) as store:
+        json.dump(_search(store, json.load(sys.stdin)), sys.stdout)
 
 
 if __name__ == "__main__":

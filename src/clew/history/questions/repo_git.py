@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.store.scope import clean_path
+from clew.history.lookup import clean_path
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, guard, run_git
 

@@ -7,17 +7,23 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from clew.history.store.lookup import changed_files, get_patch
-from clew.history.store.scope import COUNTED, among, bounded, briefs, chosen_repos, find_commit
-from clew.kit.errors import Invalid, NotFound
-from clew.kit.sqlite import json_list
+from clew.history.lookup import (
+    bounded,
+    briefs,
+    chosen_repos,
+    find_commit,
+    patch_text,
+    time_range,
+)
+from clew.history.store.interface import any_phrase
+from clew.kit.errors import Invalid
 from clew.kit.text.diff import FileDiff, file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _WORD = re.compile(r"[^\W_]{3,40}")
 _WEIGHED = 60
@@ -46,12 +52,14 @@ def similar(
     chosen = chosen_repos(store, repos)
     postings = _rare_words(store, _words(parts), chosen, own)
     scores, shared = _scores(postings)
-    for commit_id in _neighbours(store, paths, chosen):
+    compared = sorted(paths)[:_MOST_PATHS]
+    for commit_id, _, _ in store.sharing(compared, chosen, time_range(None, None), _NEIGHBOURS):
         if commit_id != own:
             scores[commit_id] += 0.0
     ranked = []
-    for commit_id in sorted(scores, key=lambda one: -scores[one])[:_RANKED]:
-        touched = {entry["path"] for entry in changed_files(store, commit_id)}
+    best = sorted(scores, key=lambda one: -scores[one])[:_RANKED]
+    for commit_id, files in store.files(best).items():
+        touched = {file.path for file in files}
         both = touched & paths
         near = len(both) / len(touched | paths) if touched | paths else 0.0
         score = scores[commit_id] * (1 - _PATH_SHARE) + near * _PATH_SHARE
@@ -78,12 +86,9 @@ def _given(
         return None, diff[:_LONGEST_DIFF], set()
     if repo is None or sha is None:
         raise Invalid("Give a repo and a sha, or a diff")
-    _, commit_id, found = find_commit(store, repo, sha)
-    try:
-        patch = get_patch(store, repo, found["sha"])["patch_text"]
-    except NotFound:
-        patch = ""
-    return commit_id, patch, {entry["path"] for entry in found["changed_files"]}
+    _, commit = find_commit(store, repo, sha)
+    files = store.files([commit.id])[commit.id]
+    return commit.id, patch_text(store, commit.id) or "", {file.path for file in files}
 
 
 def _words(parts: list[FileDiff]) -> Counter[str]:
@@ -99,34 +104,16 @@ def _rare_words(
 ) -> dict[str, tuple[float, list[int]]]:
     """The words that tell most: how rare each is, and the other commits that changed it."""
     weighed = sorted(words, key=lambda word: (-(1 + math.log(words[word])) * len(word), word))
-    condition, numbers = among(chosen)
     commits = sum(store.commit_count(repo.repo_id) for repo in chosen)
     found: dict[str, tuple[float, list[int]]] = {}
     for word in weighed[:_WEIGHED]:
-        rows = store.connection.execute(
-            "SELECT c.id FROM search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"  # noqa: S608
-            f" WHERE search_fts MATCH ? AND {condition} AND {COUNTED} LIMIT ?",
-            (f'{{added removed}} : "{word}"', numbers, _COMMON + 1),
-        ).fetchall()
-        others = [row[0] for row in rows if row[0] != own]
-        if others and len(rows) <= _COMMON:
-            found[word] = (math.log(1 + commits / len(rows)), others)
+        changed = store.counted_saying(any_phrase([word], "added removed"), chosen, _COMMON + 1)
+        others = [commit_id for commit_id in changed if commit_id != own]
+        if others and len(changed) <= _COMMON:
+            found[word] = (math.log(1 + commits / len(changed)), others)
     rank = {word: (1 + math.log(words[word])) * found[word][0] for word in found}
     best = sorted(found, key=lambda word: (-rank[word], word))[:_CHOSEN]
     return {word: found[word] for word in best}
-
-
-def _neighbours(store: HistoryStore, paths: set[str], chosen: list[Repo]) -> list[int]:
-    """The newest commits that touched the same paths."""
-    condition, numbers = among(chosen)
-    rows = store.connection.execute(
-        "SELECT DISTINCT c.id FROM json_each(?) w JOIN paths p ON p.path = w.value"  # noqa: S608
-        " CROSS JOIN file_rows f ON f.path_id = p.path_id"
-        " CROSS JOIN commit_rows c ON c.id = f.commit_id"
-        f" WHERE {condition} AND {COUNTED} ORDER BY c.id DESC LIMIT ?",
-        (json_list(sorted(paths)[:_MOST_PATHS]), numbers, _NEIGHBOURS),
-    )
-    return [row[0] for row in rows]
 
 
 def _scores(

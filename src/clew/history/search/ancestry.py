@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import RefFiles
-from clew.history.store.cache import remembered
-from clew.history.store.lookup import find_row
-from clew.history.store.scope import span
+from clew.history.lookup import find_record
 from clew.kit.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _PLACES = ("{}", "refs/heads/{}", "refs/tags/{}", "refs/remotes/{}")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
@@ -58,23 +56,19 @@ def _commit_by_sha(store: HistoryStore, repo: Repo, sha: str) -> str | None:
     if not _SHA.fullmatch(sha):
         return None
     try:
-        row = find_row(store, repo.name, sha, f"No commit {sha}")
+        return find_record(store, repo.name, sha, f"No commit {sha}").sha
     except NotFound:
         return None
-    return str(row["sha"].hex())
 
 
 def _ancestors(store: HistoryStore, repo: Repo, tip: str) -> frozenset[int]:
-    return remembered(
-        store, ("reached", repo.repo_id, tip), lambda: _walk(store, repo, bytes.fromhex(tip))
+    return store.remembered(
+        ("reached", repo.repo_id, tip), lambda: _walk(store, repo, bytes.fromhex(tip))
     )
 
 
 def _walk(store: HistoryStore, repo: Repo, tip: bytes) -> frozenset[int]:
-    rows = store.connection.execute(
-        "SELECT sha, id, parents FROM commit_rows WHERE id BETWEEN ? AND ?", span(repo)
-    )
-    known = {row[0]: (row[1], row[2]) for row in rows}
+    known = {sha: (number, parents) for number, sha, parents in store.ancestry(repo.repo_id)}
     waiting, seen = [tip], set()
     while waiting:
         sha = waiting.pop()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import patch_text
 from clew.history.search.paging import fitting
 from clew.history.search.search import documented, find
 from clew.history.search.snippets import snippets
-from clew.history.store.lookup import read_patch
 from clew.kit.jsontext import dumps
 
 if TYPE_CHECKING:
-    from clew.history.search.search import Asked, Found
-    from clew.history.store.store import HistoryStore
+    from clew.history.search.search import Found, SearchRequest
+    from clew.history.store.interface import HistoryStore
 
 MAX_CHARACTERS = 20_000
 SNIPPETS = 3
@@ -22,7 +22,7 @@ _MOST_COMMITS = 500
 
 def page_of_commits(
     store: HistoryStore,
-    asked: Asked,
+    asked: SearchRequest,
     *,
     limit: int = 20,
     cursor: str | None = None,
@@ -32,7 +32,7 @@ def page_of_commits(
     """Commits with the lines that match, as many as fit, and where the next page begins."""
     most = min(limit, _MOST_COMMITS)
     found = find(store, asked, limit=most, cursor=cursor)
-    commits = [documented(store, commit_id, found.sieve) for commit_id in found.page.ids]
+    commits = documented(store, found)
     for commit_id, commit in zip(found.page.ids, commits, strict=True):
         commit["snippets"] = _snippets(store, commit_id, found, min(lines, _MOST_SNIPPETS))
     shown, left_out = _fit(commits, max_chars)
@@ -61,13 +61,10 @@ def _fit(
 def _snippets(store: HistoryStore, commit_id: int, found: Found, most: int) -> list[dict[str, Any]]:
     if found.query is None or most <= 0:
         return []
-    row = store.connection.execute(
-        "SELECT patch_id FROM commit_rows WHERE id = ?", (commit_id,)
-    ).fetchone()
-    patch = read_patch(store, row["patch_id"])
+    patch = patch_text(store, commit_id)
     if patch is None:
         return []
-    wanted = None if found.sieve.paths is None else frozenset(found.sieve.paths.values())
+    wanted = None if found.wanted.paths is None else frozenset(found.wanted.paths.values())
     return snippets(
         patch, found.query, most=most, shows_path=lambda path: wanted is None or path in wanted
     )

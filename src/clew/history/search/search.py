@@ -7,24 +7,22 @@ history is.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from clew.history.model import EXCERPT_CHARACTERS
-from clew.history.search.filters import Filters, Sieve, make_sieve
-from clew.history.search.matches import matches, newest
+from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
+from clew.history.search.filters import Filters, resolve_filters
+from clew.history.search.matches import newest
 from clew.history.search.paging import Cursor
 from clew.history.search.query import PLACES, Query, parse_query, within
+from clew.history.store.interface import QueryNotUnderstood
 from clew.kit.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clew.history.store.store import HistoryStore
-
-    Match = tuple[int, float, int, str]
+    from clew.history.store.interface import CommitFilter, HistoryStore, Match
 
 SORTS = ("relevance", "date")
 # Of the newest matches so many are ranked, and half as many of older ones in messages.
@@ -41,7 +39,7 @@ _DEMOTED = ("Merge ", "Revert ")
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchRequest:
     """A search: words or none, filters, what comes first, and where to look."""
 
     text: str | None
@@ -72,7 +70,7 @@ class Found:
     page: Page
     is_changed: bool
     query: Query | None
-    sieve: Sieve
+    wanted: CommitFilter
 
 
 def search_commits(
@@ -85,59 +83,58 @@ def search_commits(
     limit: int = 20,
 ) -> list[dict[str, Any]]:
     """Commits that match, best first, in the documented shape."""
-    asked = Asked(query, Filters(since=since, repos=repos, paths=paths))
-    found = find(store, asked, limit=limit)
-    return [documented(store, commit_id, found.sieve) for commit_id in found.page.ids]
+    asked = SearchRequest(query, Filters(since=since, repos=repos, paths=paths))
+    return documented(store, find(store, asked, limit=limit))
 
 
-def find(store: HistoryStore, asked: Asked, *, limit: int = 20, cursor: str | None = None) -> Found:
+def find(
+    store: HistoryStore, asked: SearchRequest, *, limit: int = 20, cursor: str | None = None
+) -> Found:
     """The commits that match and pass the filters; without a text all that pass, by date."""
     _check(asked)
     query = None if asked.text is None else parse_query(asked.text)
     by_date = query is None or asked.sort == "date"
     given = Cursor.read(cursor, asked.filters, asked.text, asked.place, by_date)
-    sieve = make_sieve(store, replace(asked.filters, since=given.since, until=given.until))
+    wanted = resolve_filters(store, replace(asked.filters, since=given.since, until=given.until))
     state = _state(store)
     start = replace(given, now=given.now or int(time.time()), state=state)
     most = min(limit, _MOST_RESULTS)
-    if sieve.is_empty or most <= 0:
-        page = Page([], [], has_more=False, total=0 if sieve.is_empty else None)
+    if wanted.is_empty or most <= 0:
+        page = Page([], [], has_more=False, total=0 if wanted.is_empty else None)
     else:
-        page = _Pages(store, sieve, start).of(query, asked.place, most, by_date=by_date)
-    return Found(page, given.state not in (None, state), query, sieve)
+        page = _Pages(store, wanted, start).of(query, asked.place, most, by_date=by_date)
+    return Found(page, given.state not in (None, state), query, wanted)
 
 
-def documented(store: HistoryStore, commit_id: int, sieve: Sieve) -> dict[str, Any]:
-    """One hit in the documented shape."""
-    row = store.connection.execute(
-        "SELECT c.sha, c.subject, c.author_time, c.preview, a.name FROM commit_rows c"
-        " JOIN people a ON a.person_id = c.author_id WHERE c.id = ?",
-        (commit_id,),
-    ).fetchone()
-    touched = store.connection.execute(
-        "SELECT f.path_id, f.status, p.path FROM file_rows f"
-        " JOIN paths p ON p.path_id = f.path_id WHERE f.commit_id = ? ORDER BY p.path",
-        (commit_id,),
-    )
-    matched = [path for number, status, path in touched if sieve.passes_file(number, status)]
-    names = {repo.repo_id: repo.name for repo in sieve.repos}
-    return {
-        "repo": names[commit_id >> 32],
-        "sha": row["sha"].hex(),
-        "subject": row["subject"],
-        "author": row["name"],
-        "date": row["author_time"],
-        "matched_paths": matched[:_MOST_PATHS],
-        "patch_excerpt": row["preview"][:EXCERPT_CHARACTERS],
-    }
+def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
+    """The commits of a page in the documented shape."""
+    ids = found.page.ids
+    names = {repo.repo_id: repo.name for repo in found.wanted.repos}
+    commits, files = store.commits(ids), store.files(ids)
+    return [
+        {
+            "repo": names[commit.id >> PLACE_BITS],
+            "sha": commit.sha,
+            "subject": commit.subject,
+            "author": commit.author,
+            "date": commit.date,
+            "matched_paths": [
+                file.path
+                for file in files[commit.id]
+                if found.wanted.passes_file(file.path_id, file.status)
+            ][:_MOST_PATHS],
+            "patch_excerpt": commit.preview[:EXCERPT_CHARACTERS],
+        }
+        for commit in (commits[commit_id] for commit_id in ids)
+    ]
 
 
 class _Pages:
     """The order of all that matches, cut into pages."""
 
-    def __init__(self, store: HistoryStore, sieve: Sieve, start: Cursor) -> None:
+    def __init__(self, store: HistoryStore, wanted: CommitFilter, start: Cursor) -> None:
         self._store = store
-        self._sieve = sieve
+        self._wanted = wanted
         self._start = start
 
     def of(self, query: Query | None, place: str, most: int, *, by_date: bool) -> Page:
@@ -148,12 +145,12 @@ class _Pages:
             try:
                 written = within(expression, place)
                 return self._dated(written, most) if by_date else self._ranked(written, most)
-            except sqlite3.OperationalError as error:
-                problem = str(error)
-        raise Invalid(f"The query is not understood: {problem}", "Put its words in quotes.")
+            except QueryNotUnderstood as error:
+                problem = error
+        raise problem
 
     def _ranked(self, expression: str, most: int) -> Page:
-        best, is_all = rank(self._store, expression, self._sieve, self._start.now or 0)
+        best, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
         ordered = [commit_id for _, _, commit_id in best]
         at = len(ordered) if self._start.after else self._start.offset
         ids = ordered[at : at + most]
@@ -168,7 +165,7 @@ class _Pages:
         self, expression: str | None, most: int, excluded: frozenset[int] = frozenset()
     ) -> Page:
         after = self._start.after
-        rows, is_all = newest(self._store, expression, self._sieve, most + 1, after, excluded)
+        rows, is_all = newest(self._store, expression, self._wanted, most + 1, after, excluded)
         is_counted = is_all and after is None and not excluded
         total = len(rows) if is_counted else self._start.total
         behind = [self._behind(total, after=row) for row in rows[:most]]
@@ -179,35 +176,35 @@ class _Pages:
 
 
 def rank(
-    store: HistoryStore, expression: str, sieve: Sieve, now: float
+    store: HistoryStore, expression: str, wanted: CommitFilter, now: float
 ) -> tuple[list[tuple[float, int, int]], bool]:
     """Score, time and id of the newest matches, best first; and whether these are all."""
-    each = max(_CANDIDATES // len(sieve.repos), _FEWEST_CANDIDATES)
+    each = max(_CANDIDATES // len(wanted.repos), _FEWEST_CANDIDATES)
     in_messages = within(expression, "message")
     if "NOT" in expression:  # what must not occur must not occur anywhere
         in_messages = f"({in_messages}) AND ({expression})"
     rows: list[Match] = []
     is_all = True
-    for repo in sieve.repos:
-        first, last = sieve.span(repo)
-        part, is_whole = _window(store, expression, (first, last), sieve, each)
+    for repo in wanted.repos:
+        first, last = wanted.span(repo)
+        part, is_whole = _window(store, expression, (first, last), wanted, each)
         rows += part
         if not is_whole:
             is_all = False
             below = (first, part[-1][0] - 1)
-            rows += _window(store, in_messages, below, sieve, each // 2)[0]
+            rows += _window(store, in_messages, below, wanted, each // 2)[0]
     scored = [(_score(row[1], row[2], row[3], now), row[2], row[0]) for row in rows]
     return sorted(scored, reverse=True), is_all
 
 
 def _window(
-    store: HistoryStore, expression: str, among: tuple[int, int], sieve: Sieve, each: int
+    store: HistoryStore, expression: str, among: tuple[int, int], wanted: CommitFilter, each: int
 ) -> tuple[list[Match], bool]:
     """The newest matches that are ranked, and whether there are no others."""
     rows: list[Match] = []
     lowest = 0
-    for row in matches(store, expression, among, sieve):
-        if not rows and sieve.is_narrow:
+    for row in store.ranked_matches(expression, among, wanted):
+        if not rows and wanted.is_narrow:
             lowest = row[0] - _DEPTH
         if len(rows) == each or (len(rows) >= _ENOUGH and row[0] < lowest):
             return rows, False
@@ -224,11 +221,11 @@ def _score(rank_: float, author_time: int, subject: str, now: float) -> float:
 
 def _state(store: HistoryStore) -> int:
     """A number that changes when commits come or repositories go."""
-    row = store.connection.execute("SELECT sum(next_place), sum(repo_id) FROM repos").fetchone()
-    return hash((row[0], row[1])) & 0xFFFFFF
+    places = store.places()
+    return hash((sum(places.values()), sum(places))) & 0xFFFFFF
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: SearchRequest) -> None:
     if asked.sort not in SORTS:
         raise Invalid(f"sort must be one of {', '.join(SORTS)}")
     if asked.place not in PLACES:

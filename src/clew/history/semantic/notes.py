@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import bounded
 from clew.history.semantic.search import any_word, checked_query, fused
-from clew.history.store.scope import bounded
+from clew.history.store.vectors import rank_texts
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.text.display import os_reason, shown_path
 from clew.models.embedding import packaged_embedder
@@ -148,7 +148,8 @@ def search_memory(
                 raise
             skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
     if mode != "semantic":
-        lists["words"] = _by_words(found, text)
+        texts = ((section.heading, section.text) for section in found)
+        lists["words"] = rank_texts(texts, any_word(text), _POOL)
     ranked = fused(lists)
     return {
         "total": len(ranked),
@@ -158,7 +159,7 @@ def search_memory(
         "files": len(notes),
         "skipped": skipped,
         "sections": [
-            {**_shown(found[number], text), "score": round(score, 4), "found_by": found_by}
+            {**_as_data(found[number], text), "score": round(score, 4), "found_by": found_by}
             for number, score, found_by in ranked[: bounded(limit)]
         ],
     }
@@ -227,24 +228,6 @@ def _section(
         yield Section(source, project, heading, start, text)
 
 
-def _by_words(found: list[Section], text: str) -> list[int]:
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("CREATE VIRTUAL TABLE notes USING fts5(heading, text, content='')")
-        connection.executemany(
-            "INSERT INTO notes (rowid, heading, text) VALUES (?, ?, ?)",
-            ((number, one.heading, one.text) for number, one in enumerate(found)),
-        )
-        rows = connection.execute(
-            "SELECT rowid FROM notes WHERE notes MATCH ? AND rank MATCH 'bm25(4.0, 1.0)'"
-            " ORDER BY rank LIMIT ?",
-            (any_word(text), _POOL),
-        )
-        return [row[0] for row in rows]
-    finally:
-        connection.close()
-
-
 def _by_meaning(notes: list[_Note], text: str) -> list[int]:
     embedder = packaged_embedder()
     import numpy as np
@@ -259,7 +242,7 @@ def _by_meaning(notes: list[_Note], text: str) -> list[int]:
     return [int(number) for number in np.argsort(-likeness, kind="stable")[:_POOL]]
 
 
-def _shown(section: Section, query: str) -> dict[str, Any]:
+def _as_data(section: Section, query: str) -> dict[str, Any]:
     excerpt = _excerpt(section.text, query)
     return {
         "source": section.source,

@@ -13,28 +13,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound
+from clew.history.model import first_id
 from clew.history.search.pathmatch import matching_paths
-from clew.history.store.scope import (
-    COUNTED,
-    among,
-    bounded,
-    briefs,
-    chosen_repos,
-    lower_bound,
-    snapshot,
-    span,
-)
+from clew.history.store.interface import any_phrase
 from clew.kit.errors import ClewError, Invalid
-from clew.kit.sqlite import json_list
 from clew.kit.text.tokens import WORD, telling_words
 from clew.models.embedding import load_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from clew.history.model import Repo
     from clew.history.semantic.vectors import CommitVectors
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 MODES = ("hybrid", "semantic", "words")
 WORD_SHARE = 1.5
@@ -43,12 +35,10 @@ _POOL = 100
 _FLATNESS = 10  # how little the first places of a list count for more than the next
 _LONGEST_QUERY = 4000
 _MOST_WORDS = 32
-# How much a match weighs in subject, body, added, removed and context lines, and paths.
-_WEIGHTS = "10.0, 4.0, 1.0, 0.6, 0.8, 3.0"
 
 
 @dataclass
-class Asked:
+class SemanticRequest:
     """One question: what is looked for, where, and what could not be used."""
 
     text: str
@@ -71,9 +61,11 @@ def search_semantic(
 ) -> dict[str, Any]:
     """Commits nearest to a description, best first, and by what each was found."""
     text = checked_query(query, mode)
-    with snapshot(store):
-        touched = None if paths is None else _touching(store, paths)
-        asked = Asked(text, chosen_repos(store, repos), lower_bound(since), touched)
+    with store.snapshot():
+        touched = (
+            None if paths is None else set(store.commits_touching(matching_paths(store, paths)))
+        )
+        asked = SemanticRequest(text, chosen_repos(store, repos), lower_bound(since), touched)
         ranked = fused(_lists(store, asked, mode))
         shown = ranked[: bounded(limit)]
         heads = briefs(store, [commit_id for commit_id, _, _ in shown])
@@ -90,12 +82,14 @@ def search_semantic(
     }
 
 
-def _lists(store: HistoryStore, asked: Asked, mode: str) -> dict[str, list[int]]:
+def _lists(store: HistoryStore, asked: SemanticRequest, mode: str) -> dict[str, list[int]]:
     lists: dict[str, list[int]] = {}
     if mode != "words":
         lists["meaning"] = _if_possible(asked, mode, store)
     if mode != "semantic":
-        lists["words"] = list(islice(_by_words(store, asked), _POOL))
+        found = store.best_saying(any_word(asked.text), asked.repos, asked.since)
+        passing = (one for one in found if asked.touched is None or one in asked.touched)
+        lists["words"] = list(islice(passing, _POOL))
     return lists
 
 
@@ -111,7 +105,7 @@ def checked_query(query: str, mode: str) -> str:
 
 def any_word(text: str) -> str:
     """A text-index expression for any of the text's telling words."""
-    return " OR ".join(f'"{word}"' for word in telling_words(text, _MOST_WORDS))
+    return any_phrase(telling_words(text, _MOST_WORDS))
 
 
 def fused(lists: Mapping[str, Sequence[int]]) -> list[tuple[int, float, list[str]]]:
@@ -128,28 +122,7 @@ def fused(lists: Mapping[str, Sequence[int]]) -> list[tuple[int, float, list[str
     return [(number, scores[number], sorted(found_by[number])) for number in best]
 
 
-def _touching(store: HistoryStore, paths: Sequence[str]) -> set[int]:
-    rows = store.connection.execute(
-        "SELECT DISTINCT f.commit_id FROM json_each(?) w"
-        " CROSS JOIN file_rows f ON f.path_id = w.value",
-        (json_list(matching_paths(store, paths)),),
-    )
-    return {row[0] for row in rows}
-
-
-def _by_words(store: HistoryStore, asked: Asked) -> Iterator[int]:
-    """Commits that have any of the words, best first; read only as far as they are wanted."""
-    condition, numbers = among(asked.repos)
-    rows = store.connection.execute(
-        "SELECT c.id FROM search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"  # noqa: S608
-        f" WHERE search_fts MATCH ? AND rank MATCH 'bm25({_WEIGHTS})' AND {condition}"
-        f" AND {COUNTED} AND c.author_time >= ? ORDER BY rank",
-        (any_word(asked.text), numbers, asked.since),
-    )
-    return (row[0] for row in rows if asked.touched is None or row[0] in asked.touched)
-
-
-def _if_possible(asked: Asked, mode: str, store: HistoryStore) -> list[int]:
+def _if_possible(asked: SemanticRequest, mode: str, store: HistoryStore) -> list[int]:
     """The commits by meaning; where that cannot be, words alone must do, unless told otherwise."""
     try:
         return _by_meaning(store, asked)
@@ -160,7 +133,7 @@ def _if_possible(asked: Asked, mode: str, store: HistoryStore) -> list[int]:
         return []
 
 
-def _by_meaning(store: HistoryStore, asked: Asked) -> list[int]:
+def _by_meaning(store: HistoryStore, asked: SemanticRequest) -> list[int]:
     embedder = load_embedder()
     import numpy as np
 
@@ -180,29 +153,19 @@ def _by_meaning(store: HistoryStore, asked: Asked) -> list[int]:
         asked.skipped.append(
             f"meaning: {waiting} commits have no vector yet; run 'commitmux embed'"
         )
-    shas = _reachable(store, [commit_id for commit_id, _, _ in near])
-    sure = [one for one, mark, _ in near if one in shas and is_marked(shas[one], mark)]
+    known = store.commits(commit_id for commit_id, _, _ in near)
+    sure = [
+        one
+        for one, mark, _ in near
+        if one in known and known[one].reachable and is_marked(bytes.fromhex(known[one].sha), mark)
+    ]
     return sure[:_POOL]
-
-
-def _reachable(store: HistoryStore, ids: Sequence[int]) -> dict[int, bytes]:
-    rows = store.connection.execute(
-        "SELECT c.id, c.sha FROM json_each(?) w CROSS JOIN commit_rows c ON c.id = w.value"
-        " WHERE c.reachable",
-        (json_list(ids),),
-    )
-    return {row["id"]: row["sha"] for row in rows}
 
 
 def _without_vector(store: HistoryStore, repos: Sequence[Repo], vectors: CommitVectors) -> int:
     """How many commits came after the last that has a vector."""
     known = vectors.last_ids()
-    waiting = 0
-    for repo in repos:
-        first, last = span(repo)
-        row = store.connection.execute(
-            f"SELECT count(*) FROM commit_rows c WHERE c.id > ? AND c.id <= ? AND {COUNTED}",  # noqa: S608
-            (known.get(repo.repo_id, first), last),
-        ).fetchone()
-        waiting += row[0]
-    return waiting
+    return sum(
+        store.count_after(repo.repo_id, known.get(repo.repo_id, first_id(repo.repo_id)))
+        for repo in repos
+    )

@@ -13,30 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clew.history.semantic.vector_file import (
-    WITH_SYNC,
-    about,
-    open_for_reading,
-    open_for_writing,
-    vectors_path,
-)
-from clew.history.store.delete import raw_patch
-from clew.history.store.lookup import changed_files
-from clew.history.store.scope import COUNTED, span
+from clew.history.store.vectors import WITH_SYNC, VectorChunk, VectorFile, vectors_path
 from clew.kit.errors import Conflict
 from clew.kit.locks import LONG, locked
-from clew.kit.sqlite import json_list, writing
 from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import CommitRecord, HistoryStore
     from clew.models.embedding import Embedder
 
     Numbers = NDArray[Any]
@@ -87,9 +76,12 @@ class Chunk:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Chunk(*(np.concatenate(pair) for pair in pairs))
 
-    def blobs(self) -> tuple[object, ...]:
-        """The chunk as its row holds it."""
-        return (len(self.ids), int(self.ids.max()), *(v.tobytes() for v in vars(self).values()))
+    def stored(self) -> VectorChunk | None:
+        """The chunk as the file has it; none if it is empty."""
+        if not len(self.ids):
+            return None
+        blobs = (values.tobytes() for values in vars(self).values())
+        return VectorChunk(len(self.ids), int(self.ids.max()), *blobs)
 
 
 def embed_commits(
@@ -102,31 +94,28 @@ def embed_commits(
 ) -> Embedded:
     """Make the vectors that are missing, drop those of commits that are gone."""
     path = vectors_path(store.path)
-    with locked(path.with_name(f"{path.name}.lock"), LONG):
-        connection = open_for_writing(path)
-        try:
-            _settle_model(connection, embedder, rebuild=rebuild)
-            dropped = _drop_unregistered(connection, store)
-            added = 0
-            for repo in repos:
-                missing, gone = _compare(connection, store, repo)
-                dropped += gone
-                for batch in _batches(missing):
-                    _append(connection, repo.repo_id, _made(store, embedder, batch))
-                    added += len(batch)
-                    if progress is not None:
-                        progress(added)
-            total = connection.execute("SELECT coalesce(sum(count), 0) FROM chunks").fetchone()[0]
-            return Embedded(embedder.name, added, dropped, int(total))
-        finally:
-            connection.close()
+    lock = locked(path.with_name(f"{path.name}.lock"), LONG)
+    with lock, VectorFile.create(store.path) as file:
+        _settle_model(file, embedder, rebuild=rebuild)
+        dropped = file.drop_other_repos([repo.repo_id for repo in store.repos()])
+        added = 0
+        for repo in repos:
+            missing, gone = _compare(file, store, repo)
+            dropped += gone
+            for start in range(0, len(missing), _BATCH):
+                batch = [int(one) for one in missing[start : start + _BATCH]]
+                _append(file, repo.repo_id, _chunk_of(store, embedder, batch))
+                added += len(batch)
+                if progress is not None:
+                    progress(added)
+        return Embedded(embedder.name, added, dropped, file.total())
 
 
-def _settle_model(connection: sqlite3.Connection, embedder: Embedder, *, rebuild: bool) -> None:
+def _settle_model(file: VectorFile, embedder: Embedder, *, rebuild: bool) -> None:
     """Record what makes the vectors; vectors of something else are only dropped on request."""
     size = embedder.dimensions or embedder.embed(["probe"]).shape[1]
     wanted = {"model": embedder.name, "dimensions": str(size), "recipe": _RECIPE}
-    known = about(connection)
+    known = file.about()
     known.pop(WITH_SYNC, None)
     if known and known != wanted and not rebuild:
         raise Conflict(
@@ -135,35 +124,16 @@ def _settle_model(connection: sqlite3.Connection, embedder: Embedder, *, rebuild
             _REBUILD_HINT,
         )
     if known != wanted or rebuild:
-        with writing(connection):
-            connection.execute("DELETE FROM chunks")
-            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", wanted.items())
+        file.start_anew(wanted)
 
 
-def _drop_unregistered(connection: sqlite3.Connection, store: HistoryStore) -> int:
-    numbers = json_list(repo.repo_id for repo in store.repos())
-    strange = "repo_id NOT IN (SELECT value FROM json_each(?))"
-    with writing(connection):
-        row = connection.execute(
-            f"SELECT coalesce(sum(count), 0) FROM chunks WHERE {strange}",  # noqa: S608
-            (numbers,),
-        ).fetchone()
-        connection.execute(f"DELETE FROM chunks WHERE {strange}", (numbers,))  # noqa: S608
-    return int(row[0])
-
-
-def _compare(
-    connection: sqlite3.Connection, store: HistoryStore, repo: Repo
-) -> tuple[Numbers, int]:
+def _compare(file: VectorFile, store: HistoryStore, repo: Repo) -> tuple[Numbers, int]:
     """The commits without a vector; vectors without a commit are dropped, and counted."""
     ids, marks = _indexed(store, repo)
     have = np.zeros(len(ids), bool)
     gone = 0
-    rows = connection.execute(
-        "SELECT chunk_id FROM chunks WHERE repo_id = ? ORDER BY chunk_id", (repo.repo_id,)
-    ).fetchall()
-    for row in rows:
-        chunk = _chunk(connection, row["chunk_id"])
+    for chunk_id in file.chunk_ids(repo.repo_id):
+        chunk = _read(file.chunk(chunk_id))
         places = np.minimum(np.searchsorted(ids, chunk.ids), max(len(ids) - 1, 0))
         is_kept = np.zeros(len(chunk.ids), bool)
         if len(ids):
@@ -171,19 +141,15 @@ def _compare(
         have[places[is_kept]] = True
         if not is_kept.all():
             gone += int((~is_kept).sum())
-            _replace(connection, row["chunk_id"], chunk.taken(is_kept))
+            file.replace_chunk(chunk_id, chunk.taken(is_kept).stored())
     return ids[~have], gone
 
 
 def _indexed(store: HistoryStore, repo: Repo) -> tuple[Numbers, Numbers]:
     """The ids of the commits that have vectors, in order, and their marks."""
-    rows = store.connection.execute(
-        f"SELECT c.id, c.sha FROM commit_rows c WHERE c.id BETWEEN ? AND ? AND {COUNTED}"  # noqa: S608
-        " ORDER BY c.id",
-        span(repo),
-    )
     kinds = np.dtype([("id", "<i8"), ("mark", "<u8")])
-    found = np.fromiter(((row[0], _mark(row[1])) for row in rows), kinds)
+    commits = ((number, _mark(sha)) for number, sha in store.counted_commits(repo.repo_id))
+    found = np.fromiter(commits, kinds)
     return found["id"], found["mark"]
 
 
@@ -191,25 +157,15 @@ def _mark(sha: bytes) -> int:
     return int.from_bytes(sha[:8], "little")
 
 
-def _batches(ids: Numbers) -> Iterator[list[int]]:
-    for start in range(0, len(ids), _BATCH):
-        yield [int(one) for one in ids[start : start + _BATCH]]
-
-
-def _made(store: HistoryStore, embedder: Embedder, ids: list[int]) -> Chunk:
-    rows = store.connection.execute(
-        "SELECT c.id, c.sha, c.author_time, c.subject, c.body, p.blob FROM json_each(?) w"
-        " CROSS JOIN commit_rows c ON c.id = w.value"
-        " LEFT JOIN patch_rows p ON p.patch_id = c.patch_id ORDER BY c.id",
-        (json_list(ids),),
-    ).fetchall()
-    made = embedder.embed([commit_text(store, row) for row in rows])
+def _chunk_of(store: HistoryStore, embedder: Embedder, ids: list[int]) -> Chunk:
+    commits = [found for _, found in sorted(store.commits(ids).items())]
+    made = embedder.embed([commit_text(store, commit) for commit in commits])
     scales = np.abs(made).max(axis=1) / 127
     whole = np.rint(made / np.where(scales > 0, scales, 1)[:, None])
     return Chunk(
-        np.array([row["id"] for row in rows], "<i8"),
-        np.array([_mark(row["sha"]) for row in rows], "<u8"),
-        np.array([row["author_time"] for row in rows], "<i8"),
+        np.array([commit.id for commit in commits], "<i8"),
+        np.array([_mark(bytes.fromhex(commit.sha)) for commit in commits], "<u8"),
+        np.array([commit.date for commit in commits], "<i8"),
         scales.astype("<f4"),
         whole.astype(np.int8),
     )
@@ -220,68 +176,47 @@ def without_references(text: str) -> str:
     return _REFERENCE.sub(" ", text)
 
 
-def commit_text(store: HistoryStore, row: sqlite3.Row) -> str:
+def commit_text(store: HistoryStore, commit: CommitRecord) -> str:
     """What a commit's vector is made of: its message, and what it did when that says little.
 
     Measured: with paths and changed lines beside a telling message, fewer related commits are
     found, because one vector has room for one matter.
     """
-    body = (row["body"] or "")[:_LONGEST_MESSAGE]
-    message = without_references(f"{row['subject']}\n{body}").strip()
+    body = (commit.body or "")[:_LONGEST_MESSAGE]
+    message = without_references(f"{commit.subject}\n{body}").strip()
     if len(message.split()) >= _TELLING_WORDS:
         return message
-    paths = [entry["path"] for entry in changed_files(store, row["id"])][:_MOST_PATHS]
-    return "\n".join([message, *paths, _first_added(row["blob"])])
+    paths = [file.path for file in store.files([commit.id])[commit.id]][:_MOST_PATHS]
+    return "\n".join([message, *paths, _first_added(store.patch(commit.id))])
 
 
-def _first_added(blob: bytes | None) -> str:
-    if blob is None:
+def _first_added(patch: bytes | None) -> str:
+    if patch is None:
         return ""
-    patch = raw_patch(blob)[:_LARGEST_READ].decode("utf-8", "replace")
-    lines = (line for part in file_diffs(patch) for _, line in part.added)
+    text = patch[:_LARGEST_READ].decode("utf-8", "replace")
+    lines = (line for part in file_diffs(text) for _, line in part.added)
     return "\n".join(lines)[:_MOST_ADDED]
 
 
-def _append(connection: sqlite3.Connection, repo_id: int, new: Chunk) -> None:
+def _append(file: VectorFile, repo_id: int, new: Chunk) -> None:
     """Add vectors to a repository's last chunk, or begin another one."""
-    with writing(connection):
-        row = connection.execute(
-            "SELECT chunk_id, count FROM chunks WHERE repo_id = ? ORDER BY chunk_id DESC LIMIT 1",
-            (repo_id,),
-        ).fetchone()
-        if row is not None and row["count"] + len(new.ids) <= _CHUNK:
-            _replace(connection, row["chunk_id"], _chunk(connection, row["chunk_id"]).joined(new))
+    for chunk_id in file.chunk_ids(repo_id)[-1:]:
+        last = _read(file.chunk(chunk_id))
+        if len(last.ids) + len(new.ids) <= _CHUNK:
+            file.replace_chunk(chunk_id, last.joined(new).stored())
             return
-        connection.execute(
-            "INSERT INTO chunks (repo_id, count, last_id, ids, marks, times, scales, vectors)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (repo_id, *new.blobs()),
-        )
+    stored = new.stored()
+    assert stored is not None
+    file.add_chunk(repo_id, stored)
 
 
-def _replace(connection: sqlite3.Connection, chunk_id: int, chunk: Chunk) -> None:
-    if not len(chunk.ids):
-        connection.execute("DELETE FROM chunks WHERE chunk_id = ?", (chunk_id,))
-        return
-    connection.execute(
-        "UPDATE chunks SET count = ?, last_id = ?, ids = ?, marks = ?, times = ?, scales = ?,"
-        " vectors = ? WHERE chunk_id = ?",
-        (*chunk.blobs(), chunk_id),
-    )
-
-
-def _chunk(connection: sqlite3.Connection, chunk_id: int) -> Chunk:
-    row = connection.execute("SELECT * FROM chunks WHERE chunk_id = ?", (chunk_id,)).fetchone()
-    return _read(row)
-
-
-def _read(row: sqlite3.Row) -> Chunk:
+def _read(chunk: VectorChunk) -> Chunk:
     return Chunk(
-        np.frombuffer(row["ids"], "<i8"),
-        np.frombuffer(row["marks"], "<u8"),
-        np.frombuffer(row["times"], "<i8"),
-        np.frombuffer(row["scales"], "<f4"),
-        np.frombuffer(row["vectors"], np.int8).reshape(row["count"], -1),
+        np.frombuffer(chunk.ids, "<i8"),
+        np.frombuffer(chunk.marks, "<u8"),
+        np.frombuffer(chunk.times, "<i8"),
+        np.frombuffer(chunk.scales, "<f4"),
+        np.frombuffer(chunk.vectors, np.int8).reshape(chunk.size, -1),
     )
 
 
@@ -290,9 +225,10 @@ class CommitVectors:
 
     def __init__(self, index: Path, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._connection = open_for_reading(vectors_path(index))
-        known = about(self._connection)
+        self._file = VectorFile.read(index)
+        known = self._file.about()
         if (known.get("model"), known.get("recipe")) != (embedder.name, _RECIPE):
+            self._file.close()
             made_by = f"{known.get('model', 'nothing')}, {known.get('recipe', 'unfinished')}"
             raise Conflict(
                 f"The vectors were made by another model ({made_by}) than {embedder.name},"
@@ -303,12 +239,11 @@ class CommitVectors:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._file.close()
 
     def last_ids(self) -> dict[int, int]:
         """Up to which commit each repository has vectors."""
-        rows = self._connection.execute("SELECT repo_id, max(last_id) FROM chunks GROUP BY repo_id")
-        return {row[0]: row[1] for row in rows}
+        return self._file.last_ids()
 
     def nearest(
         self,
@@ -329,12 +264,8 @@ class CommitVectors:
         best: list[tuple[int, int, float]] = []
         if not query.any():
             return best
-        rows = self._connection.execute(
-            "SELECT * FROM chunks WHERE repo_id IN (SELECT value FROM json_each(?))",
-            (json_list(repo.repo_id for repo in repos),),
-        )
-        for row in rows:
-            chunk = _read(row)
+        for stored in self._file.chunks([repo.repo_id for repo in repos]):
+            chunk = _read(stored)
             is_wanted = chunk.times >= since
             if among is not None:
                 is_wanted &= np.isin(chunk.ids, among)

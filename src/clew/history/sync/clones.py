@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.store.store import HistoryStore, check_name
-from clew.history.sync.repositories import check_filters, index_lock, remove
+from clew.history.model import Repo
+from clew.history.sync.repositories import check_filters, check_name, index_lock, remove
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_environment, run_git
@@ -23,7 +23,7 @@ from clew.kit.locks import LONG, locked
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-from clew.history.model import Repo
+    from clew.history.store.interface import HistoryStore
 
 _FORMS = ("https://", "http://", "git@", "git://", "ssh://")
 _LOGIN = re.compile(r"^(\w+://)([^/@:]*)(?::[^/@]*)?@")

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.history.git.ref_files import RefFiles
+from clew.history.lookup import bounded
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
     Stamp = tuple[tuple[int, int, int] | None, ...]
 
@@ -62,20 +63,17 @@ def _state_of(store: HistoryStore, repo: Repo) -> dict[str, Any] | None:
         head, branches = _where_refs_point(repo, main)
     if head is None:
         return {"repo": repo.name, "stale": None, "behind": None}
-    row = store.connection.execute(
-        "SELECT sha FROM ref_tips WHERE repo_id = ? AND ref = ?", (repo.repo_id, main)
-    ).fetchone()
-    if row is not None and row["sha"] == head and not _branches_moved(store, repo, branches):
+    done = store.tips(repo.repo_id)
+    if done.get(main) == head and not _branches_moved(repo, branches, done):
         return None
     tips = [head, *branches.values()]
     return {"repo": repo.name, "stale": True, "behind": _count_loose(store, repo, tips)}
 
 
-def _branches_moved(store: HistoryStore, repo: Repo, branches: dict[str, str]) -> bool:
+def _branches_moved(repo: Repo, branches: dict[str, str], done: dict[str, str]) -> bool:
     if not repo.all_refs:
         return False
-    tips = store.tips(repo.repo_id)
-    return branches != {ref: sha for ref, sha in tips.items() if ref.startswith("refs/heads/")}
+    return branches != {ref: sha for ref, sha in done.items() if ref.startswith("refs/heads/")}
 
 
 def _where_refs_point(repo: Repo, main: str) -> tuple[str | None, dict[str, str]]:
@@ -131,12 +129,41 @@ def repo_status(store: HistoryStore, repo: Repo) -> dict[str, Any]:
         "commit_count": store.commit_count(repo.repo_id),
         "source": repo.remote_url or repo.local_path,
         "local_path": repo.local_path,
-        "last_synced_at": state["last_synced_at"] if state else None,
-        "last_synced_sha": state["last_synced_sha"] if state else None,
-        "last_error": state["last_error"] if state else None,
+        "last_synced_at": state.at,
+        "last_synced_sha": state.sha,
+        "last_error": state.error,
         "exclude_prefixes": list(repo.exclude_prefixes),
         "author_filter": repo.author_filter,
         "behind": commits_behind(store, repo),
+    }
+
+
+def list_repos(store: HistoryStore, *, limit: int = 100) -> dict[str, Any]:
+    """All repositories with what is indexed of them; no git is started."""
+    repos = store.repos()
+    listed = [describe_repo(store, repo) for repo in repos[: bounded(limit)]]
+    return {"total": len(repos), "limit": bounded(limit), "repos": listed}
+
+
+def describe_repo(store: HistoryStore, repo: Repo) -> dict[str, Any]:
+    """One repository: how much is indexed, up to which commit, and where its ref is now."""
+    state, done = store.state(repo.repo_id), store.tips(repo.repo_id)
+    main = repo.default_branch or "HEAD"
+    refs = RefFiles(Path(repo.local_path))
+    head = refs.commit(main)
+    moved = head != done.get(main) or _branches_moved(
+        repo, refs.branches() if repo.all_refs else {}, done
+    )
+    return {
+        "name": repo.name,
+        "local_path": repo.local_path,
+        "commit_count": store.commit_count(repo.repo_id),
+        "last_synced_at": state.at,
+        "last_error": state.error,
+        "ref": main,
+        "tip": done.get(main),
+        "head": head,
+        "stale": None if head is None else moved,
     }
 
 

@@ -34,21 +34,17 @@ from clew.history.model import (
     FileChange,
     IndexedCommit,
     Repo,
-    first_id,
-    last_id,
 )
-from clew.history.store.delete import forget_commits
-from clew.history.sync.refs import existing_commits, mark_reachable, read_tips, tips_are_kept
+from clew.history.sync.refs import existing_commits, reached_commits, read_tips, tips_are_kept
 from clew.kit.errors import ClewError
 from clew.kit.git import GitError
-from clew.kit.sqlite import writing
 from clew.kit.text.diff import count_lines, is_binary_only
 from clew.kit.text.redact import redact_patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _BATCH = 48
 _AHEAD = 10
@@ -79,20 +75,19 @@ def sync_repo(
         head, tips = read_tips(root, repo)
         done = store.tips(repo.repo_id)
         if tips == done and not _went_wrong(store, repo):
-            with writing(store.connection):
+            with store.writing():
                 store.set_state(repo.repo_id, int(time.time()), head, None)
             return SyncResult(known=0, tip=head)
         return _sync_changed(store, repo, root, head, tips, done, progress)
     except ClewError as error:
-        with writing(store.connection):
+        with store.writing():
             store.set_state(repo.repo_id, None, None, error.message)
         raise
 
 
 def _went_wrong(store: HistoryStore, repo: Repo) -> bool:
     """Whether the last sync was cut off or could not read everything."""
-    state = store.state(repo.repo_id)
-    return state is not None and state["last_error"] is not None
+    return store.state(repo.repo_id).error is not None
 
 
 def _sync_changed(
@@ -105,7 +100,6 @@ def _sync_changed(
     progress: Callable[[int], None] | None,
 ) -> SyncResult:
     counter = _Counter(progress)
-    store.forget_numbers()  # another process may have removed what they stood for
     retried = _went_wrong(store, repo)
     if retried:
         _retry_problems(store, repo, root, counter)
@@ -115,10 +109,11 @@ def _sync_changed(
         while _write_some(store, repo, batches, counter):
             pass
     orphaned = 0
-    with writing(store.connection):
+    with store.writing():
         if not counter.is_broken:
             rewritten = retried or counter.known > 0 or not tips_are_kept(root, done, tips)
-            orphaned = mark_reachable(store, repo, root, tips) if rewritten else 0
+            reached = reached_commits(root, tips.values())
+            orphaned = store.mark_reachable(repo.repo_id, reached) if rewritten else 0
             store.set_tips(repo.repo_id, tips)
         problem = counter.problems[-1] if counter.problems else None
         store.set_state(repo.repo_id, int(time.time()), head, problem)
@@ -152,20 +147,14 @@ class _Counter:
 
 def _retry_problems(store: HistoryStore, repo: Repo, root: Path, counter: _Counter) -> None:
     """Read again the commits whose diffs could not be read before."""
-    rows = store.connection.execute(
-        "SELECT id, sha, reachable, problem FROM commit_rows"
-        " WHERE problem IS NOT NULL AND id BETWEEN ? AND ?",
-        (first_id(repo.repo_id), last_id(repo.repo_id)),
-    ).fetchall()
-    left = {row["sha"].hex(): row for row in rows}
+    left = {commit.sha: commit for commit in store.unread_commits(repo.repo_id)}
     for batch in _indexed(root, repo, listed_commits(root, existing_commits(root, left))):
-        with writing(store.connection):
+        with store.writing():
             for commit in batch:
                 if commit.problem is None:
-                    row = left.pop(commit.meta.sha)
-                    forget_commits(store, [row["id"]])
-                    store.write_commit(row["id"], commit, reachable=bool(row["reachable"]))
-    counter.problems += [row["problem"] for row in left.values() if row["reachable"]]
+                    old = left.pop(commit.meta.sha)
+                    store.rewrite_commit(old.id, commit, reachable=old.reachable)
+    counter.problems += [commit.problem for commit in left.values() if commit.reachable]
 
 
 def _readable(
@@ -212,20 +201,16 @@ def _write_some(
 ) -> bool:
     """Write batches as they come, in one transaction of bounded size; whether there were any."""
     count = size = 0
-    try:
-        with writing(store.connection):
-            for batch in batches:
-                store.write_commits(repo.repo_id, batch)
-                counter.add(batch)
-                count += len(batch)
-                size += sum(commit.patch_size for commit in batch)
-                if count >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
-                    break
-            if count:
-                store.set_state(repo.repo_id, None, None, _UNFINISHED)
-    except BaseException:
-        store.forget_numbers()
-        raise
+    with store.writing():
+        for batch in batches:
+            store.write_commits(repo.repo_id, batch)
+            counter.add(batch)
+            count += len(batch)
+            size += sum(commit.patch_size for commit in batch)
+            if count >= _TRANSACTION_COMMITS or size >= _TRANSACTION_BYTES:
+                break
+        if count:
+            store.set_state(repo.repo_id, None, None, _UNFINISHED)
     return count > 0
 
 

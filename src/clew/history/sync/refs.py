@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.model import Repo, first_id, last_id
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, guard, open_git, run_git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.model import Repo
 
 
 def read_tips(root: Path, repo: Repo) -> tuple[str, dict[str, str]]:
@@ -88,31 +87,15 @@ def tips_are_kept(root: Path, old: dict[str, str], new: dict[str, str]) -> bool:
     return count_missing(root, moved, kept) == 0
 
 
-def mark_reachable(store: HistoryStore, repo: Repo, root: Path, tips: dict[str, str]) -> int:
-    """Note which indexed commits the refs still reach; how many they do not."""
-    connection = store.connection
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS reached (sha BLOB PRIMARY KEY)")
-    connection.execute("DELETE FROM reached")
+def reached_commits(root: Path, tips: Iterable[str]) -> Iterator[str]:
+    """Every commit that the tips reach."""
     process = open_git("rev-list", "--stdin", cwd=root, feed=True)
     assert process.stdin is not None
     assert process.stdout is not None
     with process:
-        process.stdin.write("".join(f"{sha}\n" for sha in tips.values()).encode())
+        process.stdin.write("".join(f"{sha}\n" for sha in tips).encode())
         process.stdin.close()
-        connection.executemany(
-            "INSERT OR IGNORE INTO reached VALUES (?)",
-            ((bytes.fromhex(line.strip().decode()),) for line in process.stdout),
-        )
+        for line in process.stdout:
+            yield line.strip().decode("ascii")
     if process.returncode != 0:
         raise GitError("git could not say which commits the refs still reach")
-    span = (first_id(repo.repo_id), last_id(repo.repo_id))
-    connection.execute(
-        "UPDATE commit_rows SET reachable = sha IN (SELECT sha FROM reached)"
-        " WHERE id BETWEEN ? AND ? AND reachable != (sha IN (SELECT sha FROM reached))",
-        span,
-    )
-    row = connection.execute(
-        "SELECT count(*) FROM commit_rows WHERE id BETWEEN ? AND ? AND NOT reachable", span
-    ).fetchone()
-    connection.execute("DROP TABLE reached")
-    return int(row[0])

@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.model import Repo
-from clew.history.store.delete import (
-    forget_repo_commits,
-    sweep_patches,
-    sweep_paths,
-    sweep_people,
-)
-from clew.history.store.store import HistoryStore, check_name
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, git_line, run_git
 from clew.kit.locks import LONG, locked
-from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+
+    from clew.history.store.interface import HistoryStore
+
+_NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")
 
 
 def register(
@@ -50,6 +46,17 @@ def register(
         author_filter=author,
     )
     return store.add_repo(repo)
+
+
+def check_name(name: str) -> str:
+    """A repository name that is safe to show, to store and to use in a path."""
+    parts = name.split("/")
+    if not _NAME.fullmatch(name) or not {"", ".", ".."}.isdisjoint(parts):
+        raise Invalid(
+            f"Not a usable repository name: {name!r}",
+            "Choose one with --name: letters, digits, and . _ - @ + ~ between them.",
+        )
+    return name
 
 
 def repository_root(path: Path) -> Path:
@@ -89,24 +96,8 @@ def check_filters(exclude: Sequence[str], author: str | None) -> None:
 
 def remove(store: HistoryStore, name: str) -> int:
     """Forget a repository and everything indexed of it; how many commits that were."""
-    with index_lock(store):
-        return _remove(store, store.find_repo(name))
-
-
-def _remove(store: HistoryStore, repo: Repo) -> int:
-    connection = store.connection
-    with writing(connection):
-        count = forget_repo_commits(store, repo.repo_id)
-        sweep_patches(connection)
-        sweep_paths(connection)
-        sweep_people(connection)
-        store.forget_numbers()
-        for table in ("ref_tips", "ingest_state", "repos"):
-            connection.execute(
-                f"DELETE FROM {table} WHERE repo_id = ?",  # noqa: S608 - fixed names
-                (repo.repo_id,),
-            )
-    return count
+    with index_lock(store), store.writing():
+        return store.remove_repo(store.find_repo(name).repo_id)
 
 
 def index_lock(store: HistoryStore) -> AbstractContextManager[None]:

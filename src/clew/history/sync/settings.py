@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.store.store import HistoryStore, check_name
 from clew.history.sync.refs import read_tips
-from clew.history.sync.repositories import check_filters, repository_root
+from clew.history.sync.repositories import check_filters, check_name, repository_root
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.git import guard
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clew.history.model import Repo
+    from clew.history.store.interface import HistoryStore
 
 _READ_ANEW = ("exclude_prefixes", "author_filter")
 

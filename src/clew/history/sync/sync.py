@@ -9,24 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.history.model import first_id, last_id
-from clew.history.semantic.vector_file import embed_after_sync
-from clew.history.store.delete import forget_repo_commits, sweep_patches
-from clew.history.store.store import HistoryStore
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.store.vectors import WITH_SYNC, VectorFile, vectors_path
 from clew.history.sync.clones import fetch_clone
 from clew.history.sync.ingest import SyncResult, sync_repo
 from clew.history.sync.repositories import index_lock
-from clew.history.sync.transfer import copy_commits, copy_progress
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.locks import try_lock
-from clew.kit.sqlite import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from clew.history.model import Repo
+    from clew.history.model import IndexedCommit, Repo
+    from clew.history.store.interface import HistoryStore
 
     Progress = Callable[[int], None]
+
+_COPIED_AT_ONCE = 500
 
 
 def bring_up_to_date(
@@ -55,7 +54,7 @@ def bring_up_to_date(
     finally:
         if queue is not None:
             queue.release()
-    problem = embed_after_sync(store, repo)
+    problem = _embed(store, repo)
     return replace(done, problems=(*done.problems, problem)) if problem else done
 
 
@@ -63,54 +62,77 @@ def _fetch(store: HistoryStore, repo: Repo) -> None:
     try:
         fetch_clone(Path(repo.local_path))
     except ClewError as error:
-        with writing(store.connection):
+        with store.writing():
             store.set_state(repo.repo_id, None, None, error.message)
         raise
 
 
 def _read_anew(store: HistoryStore, repo: Repo, progress: Progress | None) -> SyncResult:
     """Index a repository in a file beside the index, then put it in the old one's place at once."""
-    with _scratch(store.path) as path:
-        fresh = HistoryStore.create(path)
-        try:
-            fresh.connection.execute("PRAGMA synchronous=OFF")
-            copied = fresh.add_repo(replace(repo, repo_id=0))
-            result = sync_repo(fresh, copied, progress)
-            _refuse_worse(store, repo, fresh, copied)
-            _replace(store, repo, fresh, copied)
-        finally:
-            fresh.close()
+    with _scratch(store.path) as path, SqliteHistory.create(path, is_scratch=True) as fresh:
+        copied = fresh.add_repo(replace(repo, repo_id=0))
+        result = sync_repo(fresh, copied, progress)
+        _refuse_worse(store, repo, fresh, copied)
+        with store.writing():
+            store.delete_repo_commits(repo.repo_id)
+            copy_repo(fresh, copied.repo_id, store, repo.repo_id)
+            store.sweep_patches()
     return result
 
 
 def _refuse_worse(store: HistoryStore, repo: Repo, fresh: HistoryStore, copied: Repo) -> None:
     """Keep the old index when git can now read less than it could then."""
-    unread = _unread(fresh, copied)
-    if not fresh.tips(copied.repo_id) or unread > _unread(store, repo):
+    unread = len(fresh.unread_commits(copied.repo_id))
+    if not fresh.tips(copied.repo_id) or unread > len(store.unread_commits(repo.repo_id)):
         raise Invalid(
             f"git cannot read all of '{repo.name}' now; what was indexed is kept",
             "Run 'git fsck' in the repository.",
         )
 
 
-def _unread(store: HistoryStore, repo: Repo) -> int:
-    row = store.connection.execute(
-        "SELECT count(*) FROM commit_rows WHERE id BETWEEN ? AND ? AND problem IS NOT NULL",
-        (first_id(repo.repo_id), last_id(repo.repo_id)),
-    ).fetchone()
-    return int(row[0])
+def copy_repo(source: HistoryStore, source_id: int, target: HistoryStore, target_id: int) -> int:
+    """Append one repository's commits to another's, and how far it is indexed; how many.
+
+    Call it inside a transaction of the target.
+    """
+    batch: list[IndexedCommit] = []
+    hidden: list[str] = []
+    count = 0
+    for commit, is_reachable in source.stored_commits(source_id):
+        batch.append(commit)
+        count += 1
+        if not is_reachable:
+            hidden.append(commit.meta.sha)
+        if len(batch) == _COPIED_AT_ONCE:
+            target.write_commits(target_id, batch)
+            batch = []
+    target.write_commits(target_id, batch)
+    target.hide_commits(target_id, hidden)
+    target.set_tips(target_id, source.tips(source_id))
+    target.set_state(target_id, *source.state(source_id))
+    return count
 
 
-def _replace(store: HistoryStore, repo: Repo, fresh: HistoryStore, copied: Repo) -> None:
+def _embed(store: HistoryStore, repo: Repo) -> str | None:
+    """Make a repository's new vectors if the user wants that; what went wrong, if anything.
+
+    A sync is not spoilt by a model that does not answer.
+    """
+    if not vectors_path(store.path).exists():
+        return None
     try:
-        with writing(store.connection):
-            forget_repo_commits(store, repo.repo_id)
-            copy_commits(fresh, copied.repo_id, store, repo.repo_id)
-            copy_progress(fresh, copied.repo_id, store, repo.repo_id)
-            sweep_patches(store.connection)
-    except BaseException:
-        store.forget_numbers()
-        raise
+        with VectorFile.read(store.path) as file:
+            if WITH_SYNC not in file.about():
+                return None
+        from clew.models.embedding import load_embedder
+
+        embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
+        from clew.history.semantic.vectors import embed_commits
+
+        embed_commits(store, embedder, [repo])
+    except ClewError as error:
+        return f"no vectors: {error.message}"
+    return None
 
 
 @contextmanager

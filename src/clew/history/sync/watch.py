@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _FETCH_EVERY = 300.0  # how often a clone asks its server, in seconds
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.history.questions.cochange import co_change
-from clew.history.questions.file_history import path_rows, recent_heads
+from clew.history.questions.file_history import path_changes, recent_commits
 from clew.history.questions.owners import owners
 from clew.history.search.pathmatch import matching_paths
 from clew.kit.errors import ClewError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _MOST_PATHS = 6
 _MOST_TOGETHER = 6
@@ -52,23 +52,23 @@ class Area:
         return [*told[:_MOST_PITFALLS], *self._together(targets), *self._owners()]
 
     def _pitfalls(self, path: str, seen: set[str]) -> list[Statement]:
-        rows = recent_heads(self.store, self.repo, path, _RECENT)
+        rows = recent_commits(self.store, self.repo, path, _RECENT)
         source = f"file:{path}"
         told = []
         fixes = 0
         for row in rows:
-            sha, subject = row["sha"].hex(), row["subject"]
+            sha, subject = row.sha, row.subject
             fixes += bool(_FIX.search(subject))
             word = (
                 "reverted" if _REVERT.match(subject) else "flaky" if _FLAKY.search(subject) else ""
             )
             if word and sha not in seen:
                 seen.add(sha)
-                text = f"{word} in {path}: {sha[:12]} {day_text(row['author_time'])} {subject}"
+                text = f"{word} in {path}: {sha[:12]} {day_text(row.date)} {subject}"
                 told.append(
                     Statement("pitfalls", text, f"commit:{self.repo.name}@{sha[:12]}", EARLY)
                 )
-        recent = [row for row in rows if row["author_time"] > rows[0]["author_time"] - _YEAR]
+        recent = [row for row in rows if row.date > rows[0].date - _YEAR]
         if len(recent) >= _HOT or fixes >= _FIXES:
             text = f"{path} is a hotspot: {len(recent)} commits in its last year, {fixes} fixes of {len(rows)} looked at"
             told.append(Statement("pitfalls", text, source, USUAL))
@@ -118,7 +118,7 @@ def area_of(store: HistoryStore, repo: Repo, targets: Sequence[str]) -> Area:
 
 def _is_known(store: HistoryStore, repo: Repo, path: str) -> bool:
     try:
-        return bool(path_rows(store, repo, path))
+        return bool(path_changes(store, repo, path))
     except ClewError:
         return False
 
@@ -128,7 +128,7 @@ def _meant(store: HistoryStore, repo: Repo, pattern: str) -> list[str]:
         paths = sorted(matching_paths(store, [pattern]).values())[:50]
     except ClewError:
         return []
-    counted = {path: len(path_rows(store, repo, path)) for path in paths}
+    counted = {path: len(path_changes(store, repo, path)) for path in paths}
     best = sorted(
         (path for path in paths if counted[path]), key=lambda path: (-counted[path], path)
     )

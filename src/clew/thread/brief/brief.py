@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
-from clew.history.store.scope import snapshot
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
@@ -83,7 +82,7 @@ def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
     told += _told_overlap(rooms, task)
     own = rooms.own_repo()
     if own is not None and rooms.is_indexed(own) and rooms.history is not None:
-        with snapshot(rooms.history) as history:
+        with rooms.history.snapshot() as history:
             search = Search(history, [own])
             found = _related(search, task)
             targets = task.targets or _guessed(search, found)
@@ -231,11 +230,10 @@ def _guessed(search: Search, found: Sequence[Related]) -> list[str]:
     """The files that related commits touched most: where the work will likely be."""
     from collections import Counter
 
-    from clew.history.store.lookup import changed_files
-
     counts: Counter[str] = Counter()
+    touched = search.store.files(one.commit_id for one in found)
     for rank, one in enumerate(found):
-        files = [entry["path"] for entry in changed_files(search.store, one.commit_id)]
+        files = [file.path for file in touched[one.commit_id]]
         for path in files[:20] if len(files) <= 20 else []:
             if not path.startswith(".chant/"):
                 counts[path] += _MOST_COMMITS - rank

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.history.store.lookup import small_patch
+from clew.history.lookup import patch_text
 from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _LARGEST_PATCH = 200_000
 _MOST_LINES = 14
@@ -22,7 +22,7 @@ def telling_hunk(
 ) -> str:
     """The hunk with most of the words, of the files asked about if it touches them; or nothing."""
     best, most = "", (0, 0)
-    files = file_diffs(small_patch(store, commit_id, _LARGEST_PATCH))
+    files = file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or "")
     for path, hunk in ((file.path, hunk) for file in files for hunk in file.hunks):
         lowered = hunk.lower()
         score = (int(path in paths), sum(word in lowered for word in words))

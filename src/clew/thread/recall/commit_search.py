@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
+from clew.history.lookup import briefs, lower_bound
 from clew.history.search.candidates import Candidates
-from clew.history.store.scope import briefs, lower_bound
 from clew.kit.errors import ClewError
 from clew.thread.recall.meaning import by_meaning
 from clew.thread.recall.word_rank import Ranking, Text, telling_words
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 # How much each counts; measured on real histories by benchmarks/thread.py.
 _WORDS, _MEANING, _FILES = 0.75, 0.25, 0.35

@@ -10,18 +10,17 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from clew.history.model import PLACE_BITS
-from clew.history.semantic.vector_file import open_for_reading, vectors_path
+from clew.history.store.vectors import VectorFile, vectors_path
 from clew.models.embedding import load_embedder
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.models.embedding import Embedder
 
     Numbers = NDArray[Any]
@@ -72,7 +71,7 @@ def _current(index: Path) -> _Kept:
     if kept is None or not kept.is_current():
         if kept is not None:
             kept.close()
-        _kept[name] = kept = _Kept(vectors_path(index))
+        _kept[name] = kept = _Kept(index)
         while len(_kept) > _MOST_FILES:
             _kept.pop(next(iter(_kept))).close()
     return kept
@@ -81,12 +80,12 @@ def _current(index: Path) -> _Kept:
 class _Kept:
     """All vectors of one file, in one block, and how to know that they still are."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._identity = _inode(path)
-        self._connection = open_for_reading(path)
-        self._version = _data_version(self._connection)
-        total = self._connection.execute("SELECT coalesce(sum(count), 0) FROM chunks").fetchone()[0]
+    def __init__(self, index: Path) -> None:
+        self._path = vectors_path(index)
+        self._identity = _inode(self._path)
+        self._file = VectorFile.read(index)
+        self._version = self._file.version()
+        total = self._file.total()
         self._query: Numbers | None = None
         self.is_all = 0 < total <= MOST_KEPT
         if self.is_all:
@@ -95,21 +94,20 @@ class _Kept:
     def _load(self, total: int) -> None:
         import numpy as np
 
-        rows = self._connection.execute("SELECT * FROM chunks ORDER BY repo_id, chunk_id")
         self._ids = np.empty(total, "<i8")
         self._marks = np.empty(total, "<u8")
         self._times = np.empty(total, "<i8")
         self._vectors: Numbers | None = None
         at = 0
-        for row in rows:
-            end = at + row["count"]
-            self._ids[at:end] = np.frombuffer(row["ids"], "<i8")
-            self._marks[at:end] = np.frombuffer(row["marks"], "<u8")
-            self._times[at:end] = np.frombuffer(row["times"], "<i8")
-            whole = np.frombuffer(row["vectors"], np.int8).reshape(row["count"], -1)
+        for chunk in self._file.chunks():
+            end = at + chunk.size
+            self._ids[at:end] = np.frombuffer(chunk.ids, "<i8")
+            self._marks[at:end] = np.frombuffer(chunk.marks, "<u8")
+            self._times[at:end] = np.frombuffer(chunk.times, "<i8")
+            whole = np.frombuffer(chunk.vectors, np.int8).reshape(chunk.size, -1)
             if self._vectors is None:
                 self._vectors = np.empty((total, whole.shape[1]), np.float32)
-            scales = np.frombuffer(row["scales"], "<f4")
+            scales = np.frombuffer(chunk.scales, "<f4")
             np.multiply(whole, scales[:, None], out=self._vectors[at:end])
             at = end
         assert self._vectors is not None
@@ -121,9 +119,7 @@ class _Kept:
 
     def is_current(self) -> bool:
         """Whether nothing was written since."""
-        return _inode(self._path) == self._identity and (
-            _data_version(self._connection) == self._version
-        )
+        return _inode(self._path) == self._identity and self._file.version() == self._version
 
     def nearest(
         self, embedder: Embedder, text: str, repos: Sequence[Repo], since: int, count: int
@@ -168,7 +164,7 @@ class _Kept:
 
     def close(self) -> None:
         """Give the file back."""
-        self._connection.close()
+        self._file.close()
 
 
 def _largest(scores: Numbers, count: int) -> Numbers:
@@ -178,10 +174,6 @@ def _largest(scores: Numbers, count: int) -> Numbers:
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.argpartition(-scores, count)[:count]
-
-
-def _data_version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _inode(path: Path) -> int:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
-from clew.history.store.lookup import body_of, small_patch
-from clew.history.store.scope import chosen_repos, snapshot
+from clew.history.lookup import chosen_repos, patch_text
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
@@ -141,10 +140,12 @@ class _FoundCommit:
 
     def _snippet(self, rooms: Rooms, words: list[str]) -> str:
         assert rooms.history is not None
-        found = best_line(body_of(rooms.history, self.commit.commit_id), words)
+        commit_id = self.commit.commit_id
+        known = rooms.history.commits([commit_id]).get(commit_id)
+        found = best_line((known.body if known else None) or "", words)
         if found or any(word in self.commit.subject.lower() for word in words):
             return found
-        patch = small_patch(rooms.history, self.commit.commit_id, _LARGEST_PATCH)
+        patch = patch_text(rooms.history, commit_id, _LARGEST_PATCH) or ""
         return best_line("\n".join(filter(_is_changed, patch.split("\n"))), words)
 
 
@@ -215,7 +216,7 @@ def _commits(rooms: Rooms, asked: Asked, skipped: list[str]) -> list[tuple[_Foun
         found_by_git = _commits_by_git(own, asked)
     if rooms.history is None:
         return found_by_git
-    with snapshot(rooms.history) as history:
+    with rooms.history.snapshot() as history:
         repos = [] if found_by_git and asked.repos else chosen_repos(history, asked.repos or None)
         search = Search(history, repos, asked.since, asked.until)
         found = search.related(asked.text[:_LONGEST_QUERY], _EACH) if repos else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.advisors.checks.traceability import matrix, spec_link
 from clew.history.questions.repo_git import repo_git
-from clew.history.search.messages import SizedMessage, messages_with, newest_sized_messages
+from clew.history.store.interface import SizedMessage, any_phrase
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES
@@ -230,7 +230,9 @@ def _commits_by_spec(rooms: Rooms, own: Repo) -> dict[str, list[str]]:
 def _naming(rooms: Rooms, own: Repo) -> list[tuple[str, str]]:
     """Commits that name a spec, oldest first."""
     if rooms.history is not None and rooms.is_indexed(own):
-        return messages_with(rooms.history, own, ("chant", "spec"))
+        named = any_phrase(("chant", "spec"), "subject body")
+        found = rooms.history.commits_saying(named, [own], with_merges=False)
+        return [(one.sha, f"{one.subject}\n\n{one.body or ''}") for one in found]
     try:
         out = repo_git(
             own, "log", "-z", "--reverse", "--no-merges", "-i", "-E", "--grep=chant\\(",
@@ -263,7 +265,7 @@ def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:
 def _recent_messages(rooms: Rooms, own: Repo, count: int) -> list[SizedMessage]:
     if rooms.history is None or not rooms.is_indexed(own):
         return _recent_by_git(own, count)
-    return newest_sized_messages(rooms.history, own, count, besides=_BOOKKEEPING)
+    return rooms.history.newest_messages(own.repo_id, count, _BOOKKEEPING)
 
 
 def _recent_by_git(own: Repo, count: int) -> list[SizedMessage]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clew.history.model import Repo
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.thread.rooms import Rooms
     from clew.thread.why.links import SpecThread
 

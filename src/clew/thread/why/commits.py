@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clew.history.lookup import get_commit
 from clew.history.questions.issues import issue_refs
 from clew.history.questions.repo_git import repo_git
-from clew.history.store.lookup import get_commit
 from clew.kit.errors import ClewError
 from clew.kit.git import PLAIN_DIFF, guard, run_git, seconds_of
 

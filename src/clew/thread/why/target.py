@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.history.lookup import clean_path, find_record
 from clew.history.questions.repo_git import line_range, repo_git
-from clew.history.store.lookup import find_row
-from clew.history.store.scope import clean_path
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import GitError, guard
 from clew.kit.text.display import clipped, shown_text
@@ -105,10 +104,10 @@ def _commit(rooms: Rooms, sha: str, repo_name: str | None) -> Target | None:
         return None
     for repo in rooms.history.repos():
         try:
-            row = find_row(rooms.history, repo.name, sha, "")
+            row = find_record(rooms.history, repo.name, sha, "")
         except NotFound:
             continue
-        return Target("commit", repo, row["sha"].hex())
+        return Target("commit", repo, row.sha)
     return None
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.web.site import Site
 
 _MOST_BYTES = 1 << 20
@@ -30,7 +30,7 @@ _SPEC = re.compile(r"chant\(([A-Za-z0-9][A-Za-z0-9._-]{0,199})\):")
 
 def show(request: Request) -> Response:
     """One commit."""
-    from clew.history.store.lookup import get_commit, get_patch
+    from clew.history.lookup import get_commit, get_patch
 
     site = site_of(request)
     store = site.history()
@@ -90,7 +90,7 @@ def here(request: Request) -> Response:
 
 def _indexed_as(site: Site, sha: str) -> str | None:
     """The name of this project's repository in the index, if the commit is in it."""
-    from clew.history.store.lookup import get_commit
+    from clew.history.lookup import get_commit
 
     root = str(site.root.resolve())
     try:

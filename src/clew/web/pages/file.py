@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
 
 _MOST_BYTES = 1 << 20
 _MOST_LINES = 3000

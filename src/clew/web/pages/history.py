@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.history.search.query import Query
-    from clew.history.search.search import Asked
-    from clew.history.store.store import HistoryStore
+    from clew.history.search.search import SearchRequest
+    from clew.history.store.interface import HistoryStore
 
 _PAGE = 20
 _SAMPLE = 200
@@ -45,10 +45,10 @@ def search(request: Request) -> Response:
     return page(request, "history.html", here="history", given=given, repos=repos, **values)
 
 
-def _asked(given: dict[str, str]) -> Asked:
+def _asked(given: dict[str, str]) -> SearchRequest:
     from clew.history.search.dates import moment
     from clew.history.search.filters import Filters
-    from clew.history.search.search import Asked
+    from clew.history.search.search import SearchRequest
 
     filters = Filters(
         repos=[given["repo"]] if given["repo"] else None,
@@ -57,15 +57,14 @@ def _asked(given: dict[str, str]) -> Asked:
         since=moment(given["since"] or None),
         until=moment(given["until"] or None),
     )
-    return Asked(given["q"] or None, filters, sort=given["sort"] or "relevance")
+    return SearchRequest(given["q"] or None, filters, sort=given["sort"] or "relevance")
 
 
-def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str, Any]:
+def _results(store: HistoryStore, asked: SearchRequest, cursor: str | None) -> dict[str, Any]:
     from clew.history.search.results import page_of_commits
     from clew.history.search.search import find
-    from clew.history.store.scope import snapshot
 
-    with snapshot(store):
+    with store.snapshot():
         found = page_of_commits(store, asked, limit=_PAGE, cursor=cursor or None)
         sample = find(store, asked, limit=_SAMPLE)
         facets = _facets(store, sample.page.ids)
@@ -84,11 +83,13 @@ def _results(store: HistoryStore, asked: Asked, cursor: str | None) -> dict[str,
 
 def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, int]]]:
     """Who and what the first results are about, the most frequent first."""
-    from clew.history.questions.touches import paths_of
-    from clew.history.store.scope import briefs
+    from clew.history.lookup import briefs
 
     shown = briefs(store, ids)
-    folders = {(one, folder) for one, path in paths_of(store, ids) if (folder := _folder(path))}
+    touched = store.files(ids).items()
+    folders = {
+        (one, folder) for one, files in touched for file in files if (folder := _folder(file.path))
+    }
     return {
         "repo": _counted(commit["repo"] for commit in shown),
         "author": _counted(commit["author"] for commit in shown),

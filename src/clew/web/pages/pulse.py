@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.history.store.store import HistoryStore
+    from clew.history.store.interface import HistoryStore
     from clew.web.site import Site
 
 _WEEKS = 26
@@ -48,7 +48,7 @@ def _history_plots(site: Site) -> list[dict[str, Any] | None]:
 
 def _activity(store: HistoryStore) -> dict[str, Any]:
     """Commits a week, by repository; the busiest ones by name."""
-    from clew.history.questions.activity import WEEK, weekly_commits
+    from clew.history.questions.hotspots import WEEK, weekly_commits
 
     weeks, counts = weekly_commits(store, _WEEKS)
     busiest = sorted(counts, key=lambda name: -counts[name].total())[:4]

@@ -1,0 +1,154 @@
+"""The index in one SQLite file: where it is, opening it, and its transactions."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from clew.history.store.commits import SqliteCommits
+from clew.history.store.paths import SqlitePaths
+from clew.history.store.repositories import SqliteRepositories
+from clew.history.store.text import SqliteText
+from clew.history.store.writes import SqliteWrites
+from clew.kit.errors import Unavailable
+from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from typing import Self
+
+_Value = TypeVar("_Value")
+_MOST_REMEMBERED = 16
+
+
+def database_path(settings: Mapping[str, str] | None = None) -> Path:
+    """Where the index is: `--db`, `COMMITMUX_DB`, or `~/.commitmux/db.sqlite3`."""
+    named = (settings or {}).get("db") or os.environ.get("COMMITMUX_DB")
+    return Path(named).expanduser() if named else Path.home() / ".commitmux" / "db.sqlite3"
+
+
+def migrations() -> tuple[str, ...]:
+    """The scripts that make the schema, one for each version."""
+    return read_migrations(Path(__file__).parent / "migrations")
+
+
+class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, SqliteWrites):
+    """A `HistoryStore` in an SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        super().__init__(connection, path)
+        self._seen = self._version()
+        self._values: dict[Hashable, Any] = {}
+
+    @classmethod
+    def create(cls, path: Path, *, is_scratch: bool = False) -> Self:
+        """Open the index for writing, making it if there is none."""
+        # The index can be built again, so a commit need not wait for the disk: a crash may
+        # lose the last batches, never mix them.
+        try:
+            connection = open_database(path, migrations())
+            connection.execute(f"PRAGMA synchronous={'OFF' if is_scratch else 'NORMAL'}")
+            connection.execute("PRAGMA cache_size=-32768")
+            return cls(connection, path)
+        except sqlite3.DatabaseError as error:
+            raise _unusable("open", path, error) from error
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open an index that exists, for writing."""
+        _require(path)
+        return cls.create(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Open an index that exists, for reading only."""
+        _require(path)
+        connection = None
+        try:
+            connection = open_read_only(path)
+            connection.execute("SELECT count(*) FROM repos")
+        except sqlite3.DatabaseError as error:
+            if connection is not None:
+                connection.close()
+            raise _unusable("read", path, error) from error
+        return cls(connection, path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Self]:
+        """One state of the index for all that is read inside, whatever others write meanwhile."""
+        if self.connection.in_transaction:
+            yield self
+            return
+        self.connection.execute("BEGIN")
+        try:
+            yield self
+        finally:
+            self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self, *, discard: bool = False) -> Iterator[None]:
+        """One transaction: all of it or nothing; with `discard` nothing in any case."""
+        try:
+            with writing(self.connection, discard=discard):
+                self._notice_changes()
+                yield
+        except BaseException:
+            self._forget_numbers()
+            raise
+        if discard:
+            self._forget_numbers()
+
+    def remembered(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
+        """What `make` gave for this key, made again once anything was written to the index."""
+        self._notice_changes()
+        if key not in self._values:
+            if len(self._values) >= _MOST_REMEMBERED:
+                self._values.pop(next(iter(self._values)))
+            self._values[key] = make()
+        found: _Value = self._values[key]
+        return found
+
+    def _notice_changes(self) -> None:
+        """Forget what was true of the index before somebody wrote to it."""
+        version = self._version()
+        if version[0] != self._seen[0]:
+            self._forget_numbers()  # another process may have deleted what they stood for
+        if version != self._seen:
+            self._values.clear()
+            self._seen = version
+
+    def _version(self) -> tuple[int, int]:
+        changes = self.connection.execute("PRAGMA data_version").fetchone()[0]
+        return int(changes), self.connection.total_changes
+
+    def schema_version(self) -> int:
+        """The number of the last migration that the file has seen."""
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def seal(self) -> None:
+        """Make the file complete in itself, without a log beside it."""
+        self.connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _unusable(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:
+    from clew.kit.refusals import next_step
+
+    return Unavailable(f"Cannot {what} the database at {path}: {error}", next_step(error))
+
+
+def _require(path: Path) -> None:
+    if not path.exists():
+        raise Unavailable(f"Database not found at {path}. Run 'commitmux init' first.")
