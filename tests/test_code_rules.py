@@ -107,11 +107,43 @@ def attributes(path, wanted):
     return [f"{name_of(path)}:{node.lineno}" for node in found if node.attr == wanted]
 
 
-def test_only_the_history_room_talks_to_its_database():
-    own = ("src/clew/history/", "src/clew/protocol/")  # a protocol's connection is another thing
-    others = [path for path in SOURCES if not name_of(path).startswith(own)]
-    found = [place for path in others for place in attributes(path, "connection")]
-    assert found == [], "ask a function of clew.history"
+# Each store of the program keeps its SQL to itself; everything else calls named operations.
+STORES = (
+    "src/clew/history/store/",
+    "src/clew/work/journal/",
+    "src/clew/advisors/conversation/store.py",
+    "src/clew/protocol/kernel/task_store.py",
+    "src/clew/thread/recall/corpus.py",
+    "src/clew/kit/sqlite.py",
+    "src/clew/doctor/machine.py",  # it tries out what this SQLite can do
+)
+PROTOCOL = "src/clew/protocol/"  # its connections are another thing
+SQL = re.compile(
+    r"\s*(?:SELECT\s.*\sFROM\s|INSERT\s(?:OR\s|INTO\s)|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s"
+    r"|(?:CREATE|DROP|ALTER)\s+(?:\w+\s+)?(?:TABLE|INDEX|VIEW|TRIGGER)\s|PRAGMA\s)",
+    re.DOTALL,
+)
+
+
+def test_sql_stands_in_the_stores_alone():
+    def is_sql(node):
+        return (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
+        )
+
+    def is_execution(node):
+        return isinstance(node, ast.Attribute) and node.attr in {"executemany", "executescript"}
+
+    found = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in SOURCES
+        if not name_of(path).startswith(STORES)
+        for node in ast.walk(tree_of(path))
+        if is_sql(node) or is_execution(node)
+    ]
+    others = [path for path in SOURCES if not name_of(path).startswith((*STORES, PROTOCOL))]
+    found += [place for path in others for place in attributes(path, "connection")]
+    assert found == [], "ask an operation of the store"
 
 
 def test_written_times_are_read_in_one_place():

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from clew.kit.errors import Unavailable
-from clew.kit.sqlite import json_list, open_database, open_read_only, writing
+from clew.kit.sqlite import json_list, open_database, open_read_only, read_migrations, writing
 
 ONE = ("CREATE TABLE a (x INTEGER)",)
 TWO = (*ONE, "CREATE TABLE b (y TEXT); CREATE INDEX b_y ON b (y)")
@@ -24,6 +24,46 @@ def test_migrations_run_once_and_in_order(tmp_path):
     assert second.execute("SELECT x FROM a").fetchone()["x"] == 1
     assert second.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     second.close()
+
+
+TRIGGER = """
+-- A comment; with a semicolon.
+CREATE TABLE c (x INTEGER, said TEXT DEFAULT 'a;b');
+CREATE TRIGGER c_counted AFTER INSERT ON c BEGIN
+    INSERT INTO a VALUES (new.x);
+    UPDATE a SET x = x + 1;
+END;
+CREATE INDEX c_x ON c (x);
+"""
+
+
+def test_migrations_are_files_and_a_trigger_keeps_its_semicolons(tmp_path):
+    (tmp_path / "0002_trigger.sql").write_text(TRIGGER)
+    (tmp_path / "0001_table.sql").write_text(f"{ONE[0]};\n")
+    (tmp_path / "readme.txt").write_text("no migration")
+    database = open_database(tmp_path / "db", read_migrations(tmp_path))
+
+    database.execute("INSERT INTO c (x) VALUES (1)")
+
+    assert [row[0] for row in database.execute("SELECT x FROM a")] == [2]
+    assert database.execute("SELECT said FROM c").fetchone()[0] == "a;b"
+    assert database.execute("PRAGMA user_version").fetchone()[0] == 2
+    database.close()
+
+
+def test_migrations_have_no_gap(tmp_path):
+    (tmp_path / "0001_a.sql").write_text(ONE[0])
+    (tmp_path / "0003_c.sql").write_text(ONE[0])
+    with pytest.raises(AssertionError, match="is not number 2"):
+        read_migrations(tmp_path)
+
+
+def test_a_migration_that_is_cut_off_changes_nothing(tmp_path):
+    with pytest.raises(AssertionError, match="unfinished"):
+        open_database(tmp_path / "db", (f"{ONE[0]}; CREATE TABLE b (x TEXT DEFAULT 'open",))
+    database = open_database(tmp_path / "db", ())
+    assert database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    database.close()
 
 
 def test_a_newer_database_is_not_touched(tmp_path):

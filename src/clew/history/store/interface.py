@@ -1,7 +1,7 @@
 """What an index of commits must be able to do: every access to its data, by name.
 
-SQLite is one implementation; `tests/history/store/contract.py` holds any other to the same
-behaviour. Three conventions are part of the contract:
+SQLite is one implementation; `tests/history/store/test_contract.py` holds any other to the
+same behaviour. Three conventions are part of the contract:
 
 - A commit's id is its repository's number and its place in that repository's history
   (`model.first_id`), so larger ids of one repository are later in its history.
