@@ -168,9 +168,9 @@ def test_any_text_gives_a_list_or_no_words(store, text):
     ],
 )
 def test_long_queries_end_soon(store, query):
-    started = time.monotonic()
+    started = time.thread_time()  # other processes may slow this one down
     assert isinstance(search_commits(store, query), list)
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_patterns(store, pattern, paths):
 )
 def test_globs_end_soon(glob):
     matches = re.compile(glob_pattern(glob), re.IGNORECASE | re.DOTALL).fullmatch
-    started = time.monotonic()
+    started = time.thread_time()
     matches("a" * 300 + "/" + "a" * 300)
-    assert time.monotonic() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_too_many_crossing_globs_are_refused(store):

@@ -119,7 +119,7 @@ def test_what_fits_fits(pairs, most):
     count, bare = fitting(sizes, most)
     used = sum(sizes[n][0] if n in bare else sizes[n][1] for n in range(count))
     assert count >= min(1, len(sizes))
-    assert used <= most or count == 1
+    assert used <= most or count <= 1  # one always, however little fits
 
 
 def test_a_cursor_fits_only_its_request(store):

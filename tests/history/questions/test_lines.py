@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -73,11 +72,9 @@ def test_what_cannot_be_looked_for(store):
 
 def test_a_pattern_that_never_ends_is_ended(store, monkeypatch):
     monkeypatch.setattr(pickaxe_module, "_PATTERN_SECONDS", 1.5)
-    started = time.monotonic()
 
     with pytest.raises(Invalid, match="took more than"):
         find_changes(store, "(a+)+$", regex=True)
-    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize(

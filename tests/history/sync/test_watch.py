@@ -7,10 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
+from clew.history.sync.watch import Watcher
 from tests.history.sync.test_hooks import indexed
 from tests.support.waiting import wait_until
 
@@ -95,13 +95,14 @@ def test_one_watcher_for_each_index(cm, synced, watching, db):
     assert cm("watch", "--once").code == 0
 
 
-def test_a_lasting_failure_is_told_once(cm, synced, watching, tmp_path):
+def test_a_lasting_failure_is_told_once(synced, store, tmp_path):
     synced.root.rename(tmp_path / "elsewhere")
-    process = watching("--interval", "0.1")
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
+    told = []
+    watcher = Watcher(store, told.append)
 
-    assert process.communicate(timeout=30)[1].count("No repository at") == 1
+    assert [watcher.look() for _ in range(3)] == [1, 1, 1]
+    (line,) = told
+    assert line.startswith("app: No repository at")
 
 
 def test_syncs_at_the_same_time_write_each_commit_once(cm, repo, db, store):
