@@ -113,7 +113,7 @@ STORES = (
     "src/clew/work/journal/",
     "src/clew/advisors/conversation/store.py",
     "src/clew/protocol/kernel/task_store.py",
-    "src/clew/thread/recall/corpus.py",
+    "src/clew/specs/index/text_index.py",
     "src/clew/kit/sqlite.py",
     "src/clew/doctor/machine.py",  # it tries out what this SQLite can do
 )

@@ -134,11 +134,6 @@ def read_cache(data):
     store.mkdir()
     header = jsontext.dumps_bytes({"version": 1, "crc32": crc32(data)})
     (store / "index.json").write_bytes(header + b"\n" + data)
-    sizes = [len(data) % (number + 9) * 8 for number in range(8)]
-    known = (data * 50)[: sum(sizes)].ljust(sum(sizes), b"\1")
-    header = {"format": 1, "sizes": [*sizes, len(data)], "crc32": crc32(known)}
-    header["blob_crc32"] = crc32(data)
-    (store / "search.idx").write_bytes(jsontext.dumps_bytes(header) + b"\n" + known + data)
     specs = SpecStore(project.root)
     for words in ("words", "o", "some words", as_text(data)[:20] or "x"):
         found = find_specs(specs, words)

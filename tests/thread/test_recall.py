@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
-from clew.thread.recall.corpus import RUN, SPEC, corpus_of
+from clew.specs.index.text_index import SPEC, spec_source
+from clew.specs.store.store import SpecStore
 from clew.thread.recall.fusion import interleaved
 from clew.thread.recall.recall import KINDS, Asked, recall, recalled_text
 from clew.thread.recall.word_rank import telling_words
+from clew.thread.why.why import why
 from tests.thread.story import LISTED, OPEN, spec_text
 from tests.thread.story import SPEC as STORE_SPEC
 
@@ -98,25 +100,24 @@ def test_changed_new_and_deleted_files_are_noticed(story):
     assert keys(hits, "document") == ["docs/air.md"]
 
 
-def test_the_corpus_may_be_deleted_and_two_may_write_it(story, private_home):
+def test_the_index_may_be_deleted_and_two_may_write_it(story, private_home):
     first = found(story, "orders").hits
-    kept = list((private_home / ".clew" / "thread").glob("*.sqlite3"))
-    assert len(kept) == 1
-    from clew.thread.recall.corpus import Corpus
-
-    other = Corpus(story.root.resolve())
+    (kept,) = (private_home / ".clew" / "texts").glob("*.sqlite3")
     (story.root / ".chant" / "specs" / f"{OPEN}.md").write_text(spec_text("pending", "Balloons"))
-    with other.current(story.rooms().specs, [SPEC, RUN]) as corpus:
-        assert corpus.texts(SPEC).size >= 3
-    other.close()
+    store = SpecStore(story.root.resolve())
+    with store.texts.current([spec_source(store.project, store.snapshot())]) as index:
+        assert index.texts(SPEC).size >= 3
+    store.texts.close()
     assert keys(found(story, "balloons"), "spec") == [OPEN]
-    corpus_of(story.root.resolve()).close()
-    from clew.thread.recall import corpus as module
-
-    module._kept.clear()
-    for file in (private_home / ".clew" / "thread").iterdir():
+    story.rooms().specs.texts.close()
+    for file in kept.parent.iterdir():
         file.unlink()
     assert [hit.id for hit in found(story, "orders").hits][:1] == [first[0].id]
+
+
+def test_why_writes_no_index(story, private_home):
+    why(story.rooms(), "report.py:1")
+    assert not (private_home / ".clew" / "texts").exists()
 
 
 def test_a_home_that_cannot_be_written_is_no_hindrance(story, monkeypatch, tmp_path):

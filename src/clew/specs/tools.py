@@ -130,8 +130,17 @@ def search(arguments: dict[str, Any], call: Call) -> Answer:
     store = store_of(call)
     fits, graph = pages.status_filter(arguments.get("status")), store.graph()
     found = [head for head in find_specs(store, arguments["query"]) if fits(head, graph)]
-    names = ("id", "title", "status", "type")
-    return _json([{name: pages.summary(head, graph)[name] for name in names} for head in found])
+    return _json(
+        [
+            {
+                "id": head.id,
+                "title": head.title,
+                "status": pages.shown_status(head, graph),
+                "type": head.type,
+            }
+            for head in found
+        ]
+    )
 
 
 def diagnose(arguments: dict[str, Any], call: Call) -> Answer:

@@ -5,15 +5,18 @@ import os
 import subprocess
 import sys
 import weakref
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.kit.errors import Invalid
-from clew.specs.query import text_index as textindex
+from clew.kit.errors import Invalid, Unavailable
+from clew.specs.index import text_index
+from clew.specs.index.text_index import SPEC, Entry, Source
 from clew.specs.query.search import find_specs, search_specs, snippets
-from clew.specs.query.text_index import TextBase, _Version
 from clew.specs.store.store import SpecStore
 from tests.specs.making import Project
 
@@ -75,44 +78,61 @@ def many(project, count, word="common"):
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
-def test_what_is_saved_is_used_and_checked(project, monkeypatch):
-    monkeypatch.setattr(textindex, "_MOST_BESIDE", 10)
+@pytest.fixture
+def lasting(monkeypatch, private_home):
+    """The directory of the indexes; every project is large enough to have one."""
+    monkeypatch.setattr(text_index, "WORTH_A_FILE", 10)
+    return private_home / ".clew" / "texts"
+
+
+def test_what_is_saved_is_used_and_checked(project, lasting):
     many(project, 60)
     assert len(found(project, "common")) == 60
-    index = project.root / ".chant" / ".store" / "search.idx"
-    assert index.exists()
+    (saved,) = lasting.glob("*.sqlite3")
+    assert saved.stat().st_mode & 0o777 in (0o600, 0o644)
     path = project.spec("2026-01-01-007-aaa", "", "# Spec\n\nchanged\n")
     os.utime(path, (1_700_000_001, 1_700_000_001))
     fresh = SpecStore(project.root)
     assert len(found(project, "common", fresh)) == 59
     assert found(project, "changed", fresh) == ["2026-01-01-007-aaa"]
     assert found(project, "w12x", fresh) == ["2026-01-01-012-aaa"]
+    path.unlink()
+    assert len(found(project, "spec")) == 59
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", b'{"format":1}\n', b"[]\n", "half", "flip"])
-def test_a_damaged_index_is_built_anew(project, monkeypatch, damage):
-    monkeypatch.setattr(textindex, "_MOST_BESIDE", 10)
+def test_a_small_project_has_no_index_on_disk(project, private_home):
+    many(project, 20)
+    assert len(found(project, "common")) == 20
+    assert not (private_home / ".clew" / "texts").exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 100, "half", "flip"])
+def test_a_damaged_index_is_built_anew(project, lasting, damage):
     many(project, 30)
     assert len(found(project, "common")) == 30
-    index = project.root / ".chant" / ".store" / "search.idx"
-    raw = index.read_bytes()
-    broken = {"half": raw[: len(raw) // 2], "flip": raw[:-1] + bytes([raw[-1] ^ 1])}
-    index.write_bytes(broken.get(damage, damage) if isinstance(damage, str) else damage)
+    project.store.texts.close()
+    (saved,) = lasting.glob("*.sqlite3")
+    raw = saved.read_bytes()
+    flipped = bytes(byte ^ 0x55 for byte in raw[4096:])
+    broken = {"half": raw[: len(raw) // 2], "flip": raw[:4096] + flipped}
+    saved.write_bytes(broken.get(damage, damage) if isinstance(damage, str) else damage)
+    with suppress(Unavailable):  # says so once
+        found(project, "common", SpecStore(project.root))
     assert len(found(project, "common", SpecStore(project.root))) == 30
 
 
-def test_an_index_that_cannot_be_written_does_no_harm(project, monkeypatch):
-    monkeypatch.setattr(textindex, "_MOST_BESIDE", 10)
+def test_an_index_that_cannot_be_written_does_no_harm(project, lasting):
     many(project, 30)
-    (project.root / ".chant" / ".store" / "search.idx").mkdir(parents=True)
+    lasting.parent.mkdir()
+    lasting.write_text("")
     assert len(found(project, "common")) == 30
 
 
-def test_two_processes_share_an_index(project):
+def test_two_processes_share_an_index(project, lasting):
     many(project, 40)
     script = (
         "import sys; from pathlib import Path\n"
-        "from clew.specs.query import text_index as textindex; textindex._MOST_BESIDE = 5\n"
+        "from clew.specs.index import text_index; text_index.WORTH_A_FILE = 5\n"
         "from clew.specs.query.search import find_specs; from clew.specs.store.store import SpecStore\n"
         "print(len(find_specs(SpecStore(Path(sys.argv[1])), 'common')))\n"
     )
@@ -123,6 +143,7 @@ def test_two_processes_share_an_index(project):
         for _ in range(3)
     ]
     assert [process.communicate(timeout=60)[0] for process in running] == ["40\n"] * 3
+    assert len(list(lasting.glob("*.sqlite3"))) == 1
 
 
 def test_the_best_hits_come_first_with_their_lines(project):
@@ -160,20 +181,25 @@ def test_long_lines_are_cut_around_the_hit():
     assert len(snippet["text"]) < 170
 
 
-TEXTS = st.lists(
-    st.text(st.sampled_from("abcABC _-é€\n1"), max_size=20).map(str.lower), min_size=1, max_size=8
-)
+LETTERS = st.sampled_from("abcABC _-éÉ€\n1")
+TEXTS = st.lists(st.text(LETTERS, max_size=20), min_size=1, max_size=8)
 
 
-@given(TEXTS, st.text(st.sampled_from("abc _-é€\n1"), max_size=6))
-def test_the_index_finds_what_a_look_at_every_text_finds(texts, wanted):
-    rows = [(f"p{n}", _Version(n, n), text.encode()) for n, text in enumerate(texts)]
-    base = TextBase.build(rows)
-    expected = {n for n, text in enumerate(texts) if wanted in text}
-    assert base.find(wanted) == expected
-    again = TextBase.load(base.dump())
-    assert again.find(wanted) == expected
-    assert [again.text(n) for n in range(len(texts))] == [row[2] for row in rows]
+@settings(deadline=None)
+@given(TEXTS, TEXTS, st.text(LETTERS, max_size=6))
+def test_the_index_finds_what_a_look_at_every_text_finds(texts, others, wanted):
+    index = text_index.TextIndex(Path("/nowhere"))
+    for now in (texts, others):
+        bodies = dict(zip(map(str, count()), now, strict=False))
+        source = Source(
+            SPEC,
+            lambda bodies=bodies: {key: f"{body}:" for key, body in bodies.items()},
+            lambda key, bodies=bodies: Entry("", bodies[key], "", 0),
+        )
+        with index.current([source], lasting=False):
+            expected = {key for key, body in bodies.items() if wanted.lower() in body.lower()}
+            assert index.containing(SPEC, wanted) == expected
+    index.close()
 
 
 def test_a_store_that_nobody_uses_goes_with_its_index(project):

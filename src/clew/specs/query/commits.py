@@ -1,21 +1,29 @@
-"""The commits that were made for a spec, found in git by their subjects."""
+"""The commits that were made for a spec: found in git by their subjects, or listed in the spec."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError
 from clew.kit.git import guard, run_git
+from clew.kit.text.frontmatter import FrontmatterError
+from clew.specs.files.parse import read_document, read_file
+from clew.specs.model import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from clew.specs.store.store import SpecStore
 
 _AGENT = re.compile(
     rb"\b(claude|anthropic|codex|openai|chatgpt|copilot|cursor|gemini|aider|opencode|devin|kiro)\b",
     re.IGNORECASE,
 )
+_SHORTEST_SHA = 7
+_SHA_START = re.compile(rb"(?<![0-9a-z])[0-9a-f]{7}")
 
 
 def subject_mark(spec_id: str) -> str:
@@ -48,6 +56,27 @@ def commits_or_none(project: Path, spec_id: str) -> list[str] | None:
         return commits_of(project, spec_id)
     except ClewError:
         return None
+
+
+def specs_listing(store: SpecStore, shas: Iterable[str]) -> dict[str, list[str]]:
+    """The specs that list a commit in their `commits` field, whole or shortened, by commit.
+
+    Only a file that has the first digits of one of them is taken apart.
+    """
+    wanted: dict[str, list[str]] = {}
+    for sha in shas:
+        wanted.setdefault(sha[:_SHORTEST_SHA], []).append(sha)
+    found: dict[str, list[str]] = {}
+    for head in store.heads(archived=True) if wanted else ():
+        with suppress(FrontmatterError, OSError):
+            raw = read_file(f"{store.project}/{head.path}", now_ns=0)[0]
+            if wanted.keys().isdisjoint(part.decode() for part in _SHA_START.findall(raw)):
+                continue
+            for listed in words_of(read_document(raw).fields.get("commits")):
+                for sha in wanted.get(listed[:_SHORTEST_SHA], ()):
+                    if sha.startswith(listed):
+                        found.setdefault(sha, []).append(head.id)
+    return found
 
 
 def has_agent_author(project: Path, commits: Sequence[str]) -> bool:

@@ -6,13 +6,12 @@ import re
 import time
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from clew.kit.errors import Invalid
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.specs.files.parse import read_document, read_file
+from clew.specs.index import text_index
 from clew.specs.query.query import Query, parse_query
-from clew.specs.query.text_index import TextIndex
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +24,13 @@ if TYPE_CHECKING:
 _MOST_SNIPPETS = 3
 _LONGEST_SNIPPET = 160
 _ID_PART = re.compile(r"[0-9a-z.-]*\d[0-9a-z.-]*")
-_indexes: WeakKeyDictionary[SpecStore, TextIndex] = WeakKeyDictionary()
 
 
 def find_specs(store: SpecStore, text: str) -> list[Head]:
     """The active specs whose title or body contains the text, whatever its case, in order."""
     snapshot = store.snapshot()
-    paths = _paths_with(store, snapshot, text)
-    return [head for head in snapshot.active if head.path in paths]
+    found = _ids_with(store, snapshot, text)
+    return [head for head in snapshot.active if head.id in found]
 
 
 def matching_heads(store: SpecStore, query: str, *, archived: bool = False) -> list[Head]:
@@ -64,15 +62,12 @@ def search_specs(
     }
 
 
-def _paths_with(store: SpecStore, snapshot: Snapshot, text: str) -> frozenset[str]:
-    index = _indexes.get(store)
-    if index is None:
-        project = store.project  # not the store, which would then never go
-        index = TextIndex(
-            store.paths.store / "search.idx", lambda head: (_body(project, head) or (None,))[0]
-        )
-        index = _indexes.setdefault(store, index)
-    return index.find(text, snapshot.active + snapshot.archived, snapshot.generation)
+def _ids_with(store: SpecStore, snapshot: Snapshot, text: str) -> frozenset[str]:
+    """The ids of the specs whose body contains this, whatever its case."""
+    is_large = len(snapshot.by_id) > text_index.WORTH_A_FILE
+    source = text_index.spec_source(store.project, snapshot)
+    with store.texts.current([source], lasting=is_large) as index:
+        return index.containing(text_index.SPEC, text)
 
 
 def _body(project: Path, head: Head) -> tuple[str, int] | None:
@@ -89,12 +84,12 @@ def _matching(store: SpecStore, snapshot: Snapshot, query: Query, *, archived: b
     everything = archived or query.archived
     heads = snapshot.active + snapshot.archived if everything else snapshot.active
     for text in query.texts:
-        paths = _paths_with(store, snapshot, text.words)
+        found = _ids_with(store, snapshot, text.words)
         word = text.words.lower()
         if _ID_PART.fullmatch(word):
-            heads = [h for h in heads if (h.path in paths or word in h.id) is text.wanted]
+            heads = [h for h in heads if (h.id in found or word in h.id) is text.wanted]
         else:
-            heads = [head for head in heads if (head.path in paths) is text.wanted]
+            heads = [head for head in heads if (head.id in found) is text.wanted]
     return query.fitting(list(heads), snapshot.graph()) if query.conditions else list(heads)
 
 

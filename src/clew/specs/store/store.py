@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from clew.specs.index.graph import Graph
     from clew.specs.index.index import Snapshot
+    from clew.specs.index.text_index import TextIndex
 
 NOT_INITIALIZED = "Chant not initialized. Run `chant init` first."
 _REPAIR = "Repair the file by hand; nothing changes it until then."
@@ -75,6 +77,13 @@ class SpecStore:
         self.paths = ProjectPaths(project)
         self.paths.refuse_links_out()
         self._index = Index(self.paths)
+
+    @cached_property
+    def texts(self) -> TextIndex:
+        """The bodies of the specs, to be searched."""
+        from clew.specs.index.text_index import TextIndex
+
+        return TextIndex(self.project)
 
     def snapshot(self) -> Snapshot:
         """All specs as their files are now; one object as long as nothing changes."""

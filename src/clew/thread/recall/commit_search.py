@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from clew.history.lookup import briefs, lower_bound
 from clew.history.search.candidates import Candidates
 from clew.kit.errors import ClewError
+from clew.specs.index.text_index import Text
 from clew.thread.recall.meaning import by_meaning
-from clew.thread.recall.word_rank import Ranking, Text, telling_words
+from clew.thread.recall.word_rank import Ranking, telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
-from clew.thread.recall.word_rank import Text
+from clew.specs.index.text_index import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,12 @@ from clew.history.lookup import chosen_repos, patch_text
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
+from clew.specs.index.text_index import SPEC, Known, Text
 from clew.thread.recall.commit_search import Related, Search
-from clew.thread.recall.corpus import DOCUMENT, RUN, SPEC, Known, corpus_of
+from clew.thread.recall.corpus import DOCUMENT, RUN, current_texts
 from clew.thread.recall.fusion import interleaved
 from clew.thread.recall.git_messages import GitMessages, Message
-from clew.thread.recall.word_rank import Text, ranked, telling_words
+from clew.thread.recall.word_rank import ranked, telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,11 +244,11 @@ def _texts(
     if rooms.project is None:
         return {}
     lists: dict[str, list[tuple[_Found, float]]] = {}
-    with corpus_of(rooms.project).current(rooms.specs, kinds) as corpus:
+    with current_texts(rooms, kinds) as index:
         for kind in kinds:
-            texts = corpus.texts(kind)
+            texts = index.texts(kind)
             best = ranked(texts, words, _EACH)
-            known = corpus.known([number for number, _ in best])
+            known = index.known([number for number, _ in best])
             read = texts.read(list(known))
             lists[kind] = [
                 (_FoundText(known[number], read[number]), share)

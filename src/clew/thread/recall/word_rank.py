@@ -11,12 +11,14 @@ import math
 import re
 from collections import defaultdict
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from clew.kit.text import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from clew.specs.index.text_index import Text
 
 COMMON = 700  # a word in more texts than this brings no candidates of its own
 _MOST_WORDS = 24
@@ -26,13 +28,6 @@ _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
 _TITLE, _BODY, _ELSEWHERE = 3.0, 1.4, 0.9
-
-
-class Text(NamedTuple):
-    """A candidate: its title, its body, and which matters more when scores are equal."""
-
-    title: str
-    body: str
 
 
 class Texts(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clew.advisors.checks.traceability import matrix, spec_link
@@ -11,8 +11,10 @@ from clew.history.questions.repo_git import repo_git
 from clew.history.store.interface import SizedMessage, any_phrase
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
+from clew.specs.index.text_index import SPEC
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES
-from clew.thread.recall.corpus import SPEC, corpus_of
+from clew.specs.query.commits import specs_listing
+from clew.thread.recall.corpus import current_texts
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import specs_in_message
 
@@ -149,11 +151,11 @@ def _named_features(rooms: Rooms, features: Iterable[str]) -> dict[str, list[str
     for head in rooms.specs.heads(archived=True):
         words = (*head.labels, *head.origin, *head.informed_by)
         named[head.id] = [word for word in words if any(one in word for one in wanted)]
-    with corpus_of(rooms.project).current(rooms.specs, [SPEC]) as corpus:
-        texts = corpus.texts(SPEC)
+    with current_texts(rooms, [SPEC]) as index:
+        texts = index.texts(SPEC)
         for feature in sorted(wanted):
             phrase = f'"{feature.replace("-", " ")}"'
-            found = corpus.known(texts.having(phrase, _MOST_LOADED, in_message=True))
+            found = index.known(texts.having(phrase, _MOST_LOADED, in_message=True))
             for one in found.values():
                 if not named[one.key] or feature in named[one.key]:
                     named[one.key].append(feature)
@@ -251,15 +253,10 @@ def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:
     for sha, subject, body, date, lines in _recent_messages(rooms, own, count):
         specs = [ref.id for ref in specs_in_message(f"{subject}\n\n{body}")]
         found.append(TracedCommit(sha, subject, date, lines, tuple(specs)))
-    if rooms.specs is None or rooms.project is None:
+    if rooms.specs is None:
         return found
-    with corpus_of(rooms.project).current(rooms.specs, [SPEC]) as corpus:
-        return [
-            one
-            if one.specs
-            else TracedCommit(**{**vars(one), "specs": tuple(corpus.naming_commit(one.sha))})
-            for one in found
-        ]
+    listed = specs_listing(rooms.specs, [one.sha for one in found if not one.specs])
+    return [replace(one, specs=one.specs or tuple(listed.get(one.sha, ()))) for one in found]
 
 
 def _recent_messages(rooms: Rooms, own: Repo, count: int) -> list[SizedMessage]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clew.advisors.documents.markdown import REFERENCE
 from clew.kit.errors import ClewError
 from clew.specs.files.ids import ancestors_of
-from clew.thread.recall.corpus import SPEC, corpus_of
+from clew.specs.query.commits import specs_listing
 from clew.thread.why.documents import Documents, read_documents
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def specs_in_message(message: str) -> list[SpecRef]:
 def specs_of_commit(rooms: Rooms, commit: Commit) -> list[SpecRef]:
     """The specs that a commit belongs to, by its message or by what the specs say."""
     found = specs_in_message(commit.message)
-    if found or rooms.specs is None or rooms.project is None:
+    if found or rooms.specs is None:
         return found
-    with corpus_of(rooms.project).current(rooms.specs, [SPEC]) as corpus:
-        return [SpecRef(name, "commits") for name in corpus.naming_commit(commit.sha)]
+    listed = specs_listing(rooms.specs, [commit.sha])
+    return [SpecRef(name, "commits") for name in listed.get(commit.sha, ())]
 
 
 def thread_of_spec(rooms: Rooms, spec_id: str, documents: Documents | None = None) -> SpecThread:
