@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -16,6 +13,7 @@ from starlette.routing import Route
 
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.protocol.http.guard import bare_host
+from clew.protocol.http.server import Server, url_of
 from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
 from clew.web.pages import board, commands, commit, documents, file, history, pulse, spec, thread
@@ -24,7 +22,6 @@ from clew.web.site import build_environment, page, wants_data
 
 if TYPE_CHECKING:
     import socket
-    from types import FrameType
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -107,24 +104,12 @@ def _told(request: Request, status: int, message: str, hint: str) -> Response:
     return page(request, "error.html", status=status, message=message, hint=hint)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, except that open streams are ended before it waits for them."""
+class _BoardServer(Server):
+    """The server of the board: open streams are ended before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, hub: live.Hub, address: str) -> None:
-        super().__init__(config)
+        super().__init__(config, address, "the board is open at this address")
         self._hub = hub
-        self._address = address
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve, then say where."""
-        await super().startup(sockets)
-        print(self._address, flush=True)
-        print("clew: the board is open at this address; stop with Ctrl-C.", file=sys.stderr)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note that the end has come; a clean end is no failure."""
-        super().handle_exit(sig, frame)
-        self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then wait for what is under way."""
@@ -152,8 +137,5 @@ def serve(site: Site, listener: socket.socket, *, host: str) -> int:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}/?token={site.keys.token}"
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    asyncio.run(_Server(config, app.state.hub, address).serve(sockets=[listener]))
-    return 0
+    address = url_of(host, listener, f"/?token={site.keys.token}")
+    return _BoardServer(config, app.state.hub, address).run_on(listener)

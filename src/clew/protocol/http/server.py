@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -20,7 +21,7 @@ from clew.protocol.versions import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     import socket
-    from types import FrameType
+    from collections.abc import Iterator
 
     from starlette.responses import Response
     from starlette.types import Message, Receive, Scope, Send
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from clew.protocol.kernel.kernel import Kernel
 
 PATH = "/mcp"
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE_SECONDS = 5
 _LAST_WORDS_SECONDS = 1  # after the grace, to tell clients that it is over
 _LOOK_EVERY_SECONDS = 0.1
@@ -110,26 +112,54 @@ def _not_allowed(allowed: str) -> Response:
     return refusal(405, f"Use one of these methods: {allowed}.", headers={"Allow": allowed})
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, except that open streams are ended before it waits for them."""
+class Server(uvicorn.Server):
+    """uvicorn, except that it says where it serves, and that being told to stop is no failure."""
 
-    def __init__(self, config: uvicorn.Config, service: HttpService, address: str) -> None:
+    def __init__(self, config: uvicorn.Config, address: str, notice: str) -> None:
         super().__init__(config)
-        self._service = service
         self._address = address
+        self._notice = notice
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, then say where."""
-        asyncio.get_running_loop().set_exception_handler(_report)
         await super().startup(sockets)
         print(self._address, flush=True)
-        print("clew: serving; stop with Ctrl-C.", file=sys.stderr, flush=True)
+        print(f"clew: {self._notice}; stop with Ctrl-C.", file=sys.stderr, flush=True)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note that the end has come; this interrupts any code, so it takes no locks."""
-        super().handle_exit(sig, frame)
-        # uvicorn raises the signal again after its shutdown; a clean end is no failure.
-        self._captured_signals.clear()
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to; uvicorn's own way raises the signal again after a clean end."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def run_on(self, listener: socket.socket) -> int:
+        """Serve this socket until told to stop; the exit code."""
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        asyncio.run(self.serve(sockets=[listener]))
+        return 0
+
+
+def url_of(host: str, listener: socket.socket, path: str) -> str:
+    """The address at which a socket is reached."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}{path}"
+
+
+class _McpServer(Server):
+    """The server of the endpoint: open streams are ended before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, service: HttpService, address: str) -> None:
+        super().__init__(config, address, "serving")
+        self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve; what the system refuses is told in one line."""
+        asyncio.get_running_loop().set_exception_handler(_report)
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, wait for calls, and give up on those that take too long."""
@@ -169,8 +199,4 @@ def run(kernel: Kernel, listener: socket.socket, *, host: str, token: str | None
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_WORDS_SECONDS,
     )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listener.getsockname()[1]}{PATH}"
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    asyncio.run(_Server(config, service, address).serve(sockets=[listener]))
-    return 0
+    return _McpServer(config, service, url_of(host, listener, PATH)).run_on(listener)
