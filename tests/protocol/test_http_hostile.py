@@ -12,9 +12,10 @@ import pytest
 from starlette.requests import Request
 
 from clew.protocol.http import guard, wire
-from clew.protocol.http.answers import event, say
+from clew.protocol.http.answers import event
 from clew.protocol.http.server import HttpService
 from clew.protocol.http.token import open_listener
+from clew.protocol.kernel.request import wire_bytes
 from tests.support.client import WAIT_SECONDS, modern
 from tests.support.everything import Everything, make_kernel
 from tests.support.http import (
@@ -220,7 +221,7 @@ def test_the_older_dialect_streams_its_results():
 
 def test_what_json_cannot_say_is_an_error_with_the_requests_id():
     message = {"jsonrpc": "2.0", "id": 3, "result": {"path": "d\udcff"}}
-    assert json.loads(say(message))["error"]["code"] == -32603
+    assert json.loads(wire_bytes(message))["error"]["code"] == -32603
     assert json.loads(event(message).partition(b"data: ")[2])["id"] == 3
 
 

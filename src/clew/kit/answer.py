@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Answer:
     """The outcome of one tool call: text, structured data, or other content blocks."""
 
-    __slots__ = ("content", "data", "is_error", "text")
+    __slots__ = ("content", "data", "is_error", "mirrors", "text")
 
     def __init__(
         self,
@@ -26,12 +26,14 @@ class Answer:
         self.data = data
         self.content = content
         self.is_error = is_error
+        self.mirrors = False
 
     @classmethod
     def of(cls, data: object, *, indent: int | None = None) -> Answer:
         """An answer whose text is the data's JSON, compact or indented."""
-        text = jsontext.dumps(data) if indent is None else jsontext.pretty(data, indent)
-        return cls(text, data=data)
+        answer = cls(jsontext.dumps(data) if indent is None else jsontext.pretty(data), data=data)
+        answer.mirrors = indent is None
+        return answer
 
     @classmethod
     def error(cls, text: str, *, data: object = None) -> Answer:
@@ -43,3 +45,9 @@ class Answer:
         if self.data is None:
             return None
         return self.data if isinstance(self.data, dict) else {"result": self.data}
+
+    def structured_text(self) -> str | None:
+        """The JSON of the structured data where the text has it already, else None."""
+        if not self.mirrors:
+            return None
+        return self.text if isinstance(self.data, dict) else f'{{"result":{self.text}}}'

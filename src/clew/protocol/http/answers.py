@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
-from clew.kit import jsontext
 from clew.protocol.errors import RpcError
-from clew.protocol.kernel.request import error_response, unsayable_response
+from clew.protocol.kernel.request import error_response, wire_bytes
 from clew.protocol.versions import INVALID_REQUEST
 
 if TYPE_CHECKING:
@@ -21,22 +20,14 @@ if TYPE_CHECKING:
 _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
-def say(message: object) -> bytes:
-    """The message as JSON; an error in its place where JSON cannot say it."""
-    try:
-        return jsontext.dumps_bytes(message)
-    except jsontext.JsonError:
-        return jsontext.dumps_bytes(unsayable_response(message))
-
-
 def event(message: object) -> bytes:
     """The message as one event of a stream."""
-    return b"event: message\r\ndata: " + say(message) + b"\r\n\r\n"
+    return b"event: message\r\ndata: " + wire_bytes(message) + b"\r\n\r\n"
 
 
 def json_response(message: object, status: int = 200) -> Response:
     """A response whose body is one message."""
-    return Response(say(message), status, media_type="application/json")
+    return Response(wire_bytes(message), status, media_type="application/json")
 
 
 def refusal(

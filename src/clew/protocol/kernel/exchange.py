@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.kit.call import Call
-from clew.protocol.kernel.request import error_response
+from clew.protocol.kernel.request import Result, error_response
 from clew.protocol.versions import LOG_LEVELS, META_SERVER
 
 TYPE_CHECKING = False
@@ -117,4 +117,7 @@ class Exchange:
     def _stamped(self, result: JsonObject, result_type: str) -> JsonObject:
         meta = dict(result.get("_meta") or {})
         meta[META_SERVER] = {"name": self.service.name, "version": self.service.version}
-        return {"resultType": result_type, **result, "_meta": meta}
+        stamped = Result(resultType=result_type, **result)
+        stamped["_meta"] = meta
+        stamped.structured_text = getattr(result, "structured_text", None)
+        return stamped

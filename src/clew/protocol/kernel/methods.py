@@ -5,8 +5,9 @@ from __future__ import annotations
 from clew.kit.answer import Answer
 from clew.kit.errors import Cancelled, ClewError, Invalid, NotFound
 from clew.protocol.errors import RpcError, invalid_params, missing_capability
-from clew.protocol.kernel import dialect, listing
+from clew.protocol.kernel import dialect
 from clew.protocol.kernel.asking import run_with_answers
+from clew.protocol.kernel.request import Result
 from clew.protocol.service import UnknownTool
 from clew.protocol.versions import (
     INVALID_PARAMS,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from clew.protocol.kernel.exchange import Exchange
     from clew.protocol.kernel.kernel import Kernel
     from clew.protocol.kernel.request import Request
+    from clew.protocol.service import Service
+
+    Serve = Callable[[Exchange, Kernel], None]
 
 
 class Method:
@@ -40,7 +44,7 @@ class Method:
 
     def __init__(
         self,
-        serve: Callable[[Exchange, Kernel], None],
+        serve: Serve,
         *,
         eras: str = "legacy modern",
         feature: str = "",
@@ -198,15 +202,16 @@ def _becomes_task(exchange: Exchange, kernel: Kernel, name: str) -> bool:
     return True
 
 
-def tool_result(answer: Answer) -> JsonObject:
+def tool_result(answer: Answer) -> Result:
     """A tool's answer as a result: content for models, structured content for programs."""
     content = answer.content
     if content is None:
         content = [{"type": "text", "text": answer.text}]
-    result: JsonObject = {"content": content, "isError": answer.is_error}
+    result = Result(content=content, isError=answer.is_error)
     structured = answer.structured()
     if structured is not None and not answer.is_error:
         result["structuredContent"] = structured
+        result.structured_text = answer.structured_text()
     return result
 
 
@@ -339,17 +344,41 @@ def cancel_task(exchange: Exchange, kernel: Kernel) -> None:
     exchange.reply({})
 
 
+def _listing(key: str, items: Callable[[Service], list[JsonObject]]) -> Serve:
+    """What serves a list: everything on one page, in a fixed order."""
+
+    def serve(exchange: Exchange, kernel: Kernel) -> None:
+        if exchange.request.params.get("cursor") is not None:
+            raise invalid_params("Invalid params: unknown cursor")
+        result: JsonObject = {key: items(kernel.service)}
+        if exchange.request.modern:
+            result |= {"ttlMs": kernel.service.list_ttl_ms, "cacheScope": "public"}
+        exchange.reply(result)
+
+    return serve
+
+
 METHODS: dict[str, Method] = {
     "initialize": Method(initialize, eras="legacy", quick=True),
     "ping": Method(ping, eras="legacy", quick=True),
     "logging/setLevel": Method(set_level, eras="legacy", feature="logging", quick=True),
     "server/discover": Method(discover, quick=True),
-    "tools/list": Method(listing.list_tools, feature="tools", quick=True),
+    "tools/list": Method(
+        _listing("tools", lambda service: service.tools()), feature="tools", quick=True
+    ),
     "tools/call": Method(call_tool, feature="tools"),
-    "prompts/list": Method(listing.list_prompts, feature="prompts", brief=True),
+    "prompts/list": Method(
+        _listing("prompts", lambda service: service.prompts()), feature="prompts", brief=True
+    ),
     "prompts/get": Method(get_prompt, feature="prompts"),
-    "resources/list": Method(listing.list_resources, feature="resources", brief=True),
-    "resources/templates/list": Method(listing.list_templates, feature="resources", brief=True),
+    "resources/list": Method(
+        _listing("resources", lambda service: service.resources()), feature="resources", brief=True
+    ),
+    "resources/templates/list": Method(
+        _listing("resourceTemplates", lambda service: service.resource_templates()),
+        feature="resources",
+        brief=True,
+    ),
     "resources/read": Method(read_resource, feature="resources"),
     "resources/subscribe": Method(subscribe, eras="legacy", feature="subscribe", quick=True),
     "resources/unsubscribe": Method(unsubscribe, eras="legacy", feature="subscribe", quick=True),

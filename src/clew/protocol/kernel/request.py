@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.kit import jsontext
 from clew.protocol.errors import RpcError, invalid_params, invalid_request, unsupported_version
 from clew.protocol.versions import (
     INTERNAL_ERROR,
@@ -15,6 +16,8 @@ from clew.protocol.versions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from clew.kit.jsontext import JsonObject
     from clew.protocol.kernel.connection import Connection, RequestId
 
@@ -93,9 +96,29 @@ def read_request(message: JsonObject, connection: Connection, wrong_version: str
     return Request(request_id, method, params, connection)
 
 
-def unsayable_response(message: object) -> JsonObject:
-    """What to answer in place of a message that JSON cannot say."""
-    return error_response(usable_id(message), RpcError(INTERNAL_ERROR, "Internal error"))
+class Result(dict[str, "Any"]):
+    """A result that may have the JSON of its structured content already."""
+
+    structured_text: str | None = None
+
+
+def wire_bytes(message: Any) -> bytes:
+    """A message as it goes over the wire; an error in its place where JSON cannot say it."""
+    try:
+        result = message.get("result") if type(message) is dict else None
+        if isinstance(result, Result) and result.structured_text is not None:
+            return _spliced(message, result, result.structured_text)
+        return jsontext.dumps_bytes(message)
+    except (jsontext.JsonError, UnicodeEncodeError):
+        error = RpcError(INTERNAL_ERROR, "Internal error")
+        return jsontext.dumps_bytes(error_response(usable_id(message), error))
+
+
+def _spliced(message: JsonObject, result: Result, structured: str) -> bytes:
+    """The message, with the result last and in it the structured content last."""
+    rest = {key: value for key, value in result.items() if key != "structuredContent"}
+    head = jsontext.dumps({**message, "result": rest}).removesuffix("}}")
+    return f'{head},"structuredContent":{structured}}}}}'.encode()
 
 
 def error_response(request_id: RequestId | None, error: RpcError) -> JsonObject:

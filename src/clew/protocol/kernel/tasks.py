@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from clew.kit.call import Call, InputRequired
 from clew.kit.errors import Cancelled, ClewError
-from clew.kit.refusals import refusal
+from clew.kit.system_errors import refusal
 from clew.kit.times import utc_now
 from clew.protocol.errors import RpcError
 from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS

@@ -8,11 +8,10 @@ import sys
 from _thread import allocate_lock
 from time import monotonic, sleep
 
-from clew.kit import jsontext
 from clew.protocol.errors import RpcError
 from clew.protocol.kernel.connection import Connection
 from clew.protocol.kernel.kernel import report_bug
-from clew.protocol.kernel.request import error_response, unsayable_response
+from clew.protocol.kernel.request import error_response, wire_bytes
 from clew.protocol.stdio.reading import Reading
 from clew.protocol.versions import PARSE_ERROR
 from clew.protocol.workers import start_thread
@@ -138,12 +137,8 @@ class Outbox:
 
     def send(self, message: object) -> None:
         """Queue one message; never interleaved with another."""
-        try:
-            data = jsontext.dumps_bytes(message)
-        except jsontext.JsonError:
-            data = jsontext.dumps_bytes(unsayable_response(message))
+        data = wire_bytes(message) + b"\n"
         with self._lock:
-            data += b"\n"
             rest = data if self._backlog else self._write_what_fits(data)
             if rest and not self.broken:
                 self._backlog += rest

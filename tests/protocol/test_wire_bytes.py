@@ -1,0 +1,45 @@
+"""Messages as bytes: the structured content is written once where the text has it already."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from clew.kit import jsontext
+from clew.kit.answer import Answer
+from clew.protocol.kernel.methods import tool_result
+from clew.protocol.kernel.request import wire_bytes
+
+
+def response(answer):
+    return {"jsonrpc": "2.0", "id": 1, "result": tool_result(answer)}
+
+
+@pytest.mark.parametrize("data", [{}, {"a": [1, "}}"]}, [], [{"b": "\u00e9"}], "text", 0])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_mirrored_answer_is_the_same_message(data, indent):
+    message = response(Answer.of(data, indent=indent))
+
+    assert json.loads(wire_bytes(message)) == json.loads(jsontext.dumps(message))
+    assert b"\n" not in wire_bytes(message)
+
+
+def test_mirrored_data_is_not_written_a_second_time(monkeypatch):
+    answer = Answer.of({"rows": [1, 2, 3]})
+    written = []
+    encode = jsontext._encode
+    monkeypatch.setattr(jsontext, "_encode", lambda value: written.append(value) or encode(value))
+    sent = json.loads(wire_bytes(response(answer)))
+
+    assert sent["result"]["structuredContent"] == {"rows": [1, 2, 3]}
+    assert all("structuredContent" not in value["result"] for value in written)
+
+
+def test_what_json_cannot_say_becomes_an_error():
+    for data in ({"a": "\ud800"}, {"a": float("nan")}):
+        try:
+            message = response(Answer.of(data))
+        except jsontext.JsonError:
+            message = response(Answer("text", data=data))
+        assert json.loads(wire_bytes(message))["error"]["code"] == -32603
