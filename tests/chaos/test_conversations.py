@@ -153,7 +153,7 @@ def test_a_speaker_that_stays_stopped_is_named_instead_of_waited_for(faults):
     done = run(words)
     assert_civil(done)
     assert done.returncode == 1
-    assert f"Process {stopped.pid}, which is at this, is stopped" in done.stderr
+    assert f"Process {stopped.pid}, which holds the lock " in done.stderr
     os.kill(stopped.pid, signal.SIGCONT)
     assert ended(stopped) == (0, "")
     assert run(words).returncode == 0

@@ -217,7 +217,7 @@ def test_a_sync_that_stays_stopped_is_named_instead_of_waited_for(repository, tm
     done = run(commitmux(path, "sync"))
     assert_civil(done)
     assert done.returncode == 1
-    assert f"Process {stopped.pid}, which is at this, is stopped" in done.stderr + done.stdout
+    assert f"Process {stopped.pid}, which holds the lock " in done.stderr + done.stdout
     os.kill(stopped.pid, signal.SIGCONT)
     assert ended(stopped) == (0, "")
     assert_like_clean(path, repository)

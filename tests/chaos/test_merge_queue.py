@@ -136,7 +136,7 @@ def test_a_merger_that_stays_stopped_is_named_instead_of_waited_for(tmp_path, fa
     stopped = start(python(STOPPED, shop.root))
     wait_until(lambda: is_stopped(stopped.pid))
     done = run(python(MERGE, shop.root, "001"))
-    assert f"refused: Process {stopped.pid}, which is at this, is stopped" in done.stderr
+    assert f"refused: Process {stopped.pid}, which holds the lock " in done.stderr
     stopped.send_signal(signal.SIGCONT)
     assert ended(stopped) == (0, "")
     assert_merges_now(shop)

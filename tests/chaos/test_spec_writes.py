@@ -266,7 +266,7 @@ def test_a_writer_that_stays_stopped_is_named_instead_of_waited_for(project, fau
     done = run(chant(project.root, "update", "a", "--label", "mine"))
     assert_civil(done)
     assert done.returncode == 1
-    assert f"Process {writer.pid}, which is at this, is stopped" in done.stderr
+    assert f"Process {writer.pid}, which holds the lock " in done.stderr
     os.kill(writer.pid, signal.SIGCONT)
     assert ended(writer) == (0, "")
     assert SpecStore(project.root).load("a").words("labels") == ()

@@ -174,7 +174,7 @@ def test_a_lock_that_is_not_given_back_is_waited_for_a_while_only(tmp_path, stop
     text = refused.value.full_text()
     assert str(path) in text
     if sys.platform == "linux":
-        assert f"Process {holder.pid}" in text
+        assert f"rocess {holder.pid}, which holds the lock" in text
         assert ("kill -CONT" in text) == stopped
     with locked(path, 0.1):
         assert try_lock(path) is None

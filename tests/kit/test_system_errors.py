@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
-from clew.kit.refusals import refusal
 from clew.kit.sqlite import open_database, writing
+from clew.kit.system_errors import refusal
 
 
 def test_a_refusal_of_the_system_names_the_file_and_the_next_step():

@@ -155,6 +155,6 @@ def _refusal(error: Exception) -> Exception | None:
     """What a disk or a database refused, in words for the caller; None for every other error."""
     if not isinstance(error, OSError) and error.__class__.__module__ != "sqlite3":
         return None
-    from clew.kit.refusals import refusal
+    from clew.kit.system_errors import refusal
 
     return refusal(error)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BRIEFLY = 30.0
-LONG = 1800.0
+LOCK_TIMEOUT = 30.0
+LONG_LOCK_TIMEOUT = 1800.0
 _FIRST_NAP = 0.0005
 _LONGEST_NAP = 0.05
 
@@ -68,27 +68,27 @@ def is_locked(path: Path) -> bool:
 
 
 @contextmanager
-def locked(path: Path, patience: float = BRIEFLY) -> Iterator[None]:
-    """Hold an exclusive lock for a block; refused when it is not free within so many seconds.
+def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+    """Hold an exclusive lock for a block; a `Conflict` if it is not free within the timeout.
 
-    `BRIEFLY` is for locks around one quick change, `LONG` for those around other programs' work.
-    A holder that is stopped will not end by itself, and is not waited for that long.
+    `LOCK_TIMEOUT` is for locks around one quick change, `LONG_LOCK_TIMEOUT` for those around the
+    work of other programs. A suspended holder will not end by itself, so it gets the short one.
     """
-    lock = _lock_within(path, patience)
+    lock = _lock_within(path, timeout)
     try:
         yield
     finally:
         lock.release()
 
 
-def _lock_within(path: Path, patience: float) -> HeldLock:
+def _lock_within(path: Path, timeout: float) -> HeldLock:
     began = time.monotonic()
     nap = _FIRST_NAP
     while (lock := try_lock(path)) is None:
         waited = time.monotonic() - began
-        if waited >= min(patience, BRIEFLY):
+        if waited >= min(timeout, LOCK_TIMEOUT):
             refuse_stopped(path, waited)
-        if waited >= patience:
+        if waited >= timeout:
             raise _held(path, waited)
         time.sleep(nap * (0.5 + time.monotonic_ns() % 512 / 1024))  # so that waiters take turns
         nap = min(2 * nap, _LONGEST_NAP)
@@ -96,23 +96,23 @@ def _lock_within(path: Path, patience: float) -> HeldLock:
 
 
 def refuse_stopped(path: Path, waited: float) -> None:
-    """Refuse to wait longer for a lock whose holder was stopped by a signal."""
+    """Refuse to wait longer for a lock whose holder is suspended."""
     holder = _holder(path)
     if holder is not None and _is_stopped(holder):
         raise Conflict(
-            f"Process {holder}, which is at this, is stopped: waited {waited:.0f} s for {path}",
+            f"Process {holder}, which holds the lock {path}, is suspended (waited {waited:.0f} s)",
             f"Continue it (kill -CONT {holder}) or end it (kill -KILL {holder}); nothing is lost.",
         )
 
 
 def _held(path: Path, waited: float) -> Conflict:
     """Who keeps the lock, as far as the system tells, and what can be done about it."""
-    told = f"waited {waited:.0f} s for {path}"
     holder = _holder(path)
-    if holder is None:
-        return Conflict(f"Another process is still at this: {told}", "Try again later.")
-    hint = f"Try again later; see what it does: ps -fp {holder}"
-    return Conflict(f"Process {holder} is still at this: {told}", hint)
+    who = f"process {holder}" if holder else "another process"
+    hint = f"Try again later; see what it does: ps -fp {holder}" if holder else "Try again later."
+    return Conflict(
+        f"Timed out after {waited:.0f} s waiting for {who}, which holds the lock {path}", hint
+    )
 
 
 def _holder(path: Path) -> int | None:

@@ -21,17 +21,10 @@ BUSY_SECONDS = 30.0
 def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     """A connection for reading and writing, its schema brought up to date."""
     private_directory(path.parent)
-    connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    connection.row_factory = sqlite3.Row
-    try:
+    with _connecting(path) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         _migrate(connection, migrations, path)
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -39,21 +32,30 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, whatever is asked of it."""
     if not path.exists():
         raise Unavailable(f"No database at {path}")
+    from urllib.parse import quote
+
     mode = "mode=ro&immutable=1" if is_frozen(path) else "mode=ro"
+    with _connecting(f"file:{quote(str(path))}?{mode}") as connection:
+        connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+@contextmanager
+def _connecting(database: Path | str) -> Iterator[sqlite3.Connection]:
+    """A new connection to a file or a URI, closed again when preparing it fails."""
     connection = sqlite3.connect(
-        f"file:{_quoted(path)}?{mode}",
-        uri=True,
+        database,
+        uri=isinstance(database, str),
         timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
     connection.row_factory = sqlite3.Row
     try:
-        connection.execute("PRAGMA query_only=ON")
+        yield connection
     except BaseException:
         connection.close()
         raise
-    return connection
 
 
 def read_migrations(directory: Path) -> tuple[str, ...]:
@@ -124,9 +126,3 @@ def _statements(script: str) -> Iterator[str]:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _quoted(path: Path) -> str:
-    from urllib.parse import quote
-
-    return quote(str(path))

@@ -168,7 +168,7 @@ def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
     if isinstance(error, OSError) and not isinstance(error, ValueError):
         return _as_refusal(error)
     if error.__class__.__module__ == "sqlite3":
-        from clew.kit.refusals import refusal
+        from clew.kit.system_errors import refusal
 
         return refusal(error) or _as_bug(error, name, arguments)
     return _as_bug(error, name, arguments)
@@ -189,7 +189,7 @@ def _as_refusal(error: OSError) -> ClewError:
     if _is_about_home(error.filename):
         hint = "Clew keeps its files there: `clew doctor` tells what is wrong with it."
         return Unavailable(os_reason(error), hint)
-    from clew.kit.refusals import next_step
+    from clew.kit.system_errors import next_step
 
     return Unavailable(os_reason(error), next_step(error))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from clew.history.store.vectors import WITH_SYNC, VectorChunk, VectorFile, vectors_path
 from clew.kit.errors import Conflict
-from clew.kit.locks import LONG, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def embed_commits(
 ) -> Embedded:
     """Make the vectors that are missing, drop those of commits that are gone."""
     path = vectors_path(store.path)
-    lock = locked(path.with_name(f"{path.name}.lock"), LONG)
+    lock = locked(path.with_name(f"{path.name}.lock"), LONG_LOCK_TIMEOUT)
     with lock, VectorFile.create(store.path) as file:
         _settle_model(file, embedder, rebuild=rebuild)
         dropped = file.drop_other_repos([repo.repo_id for repo in store.repos()])

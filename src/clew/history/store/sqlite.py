@@ -144,7 +144,7 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
 
 
 def _unusable(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:
-    from clew.kit.refusals import next_step
+    from clew.kit.system_errors import next_step
 
     return Unavailable(f"Cannot {what} the database at {path}: {error}", next_step(error))
 

@@ -18,7 +18,7 @@ from clew.history.sync.repositories import check_filters, check_name, index_lock
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_environment, run_git
-from clew.kit.locks import LONG, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +102,7 @@ def fetch_clone(place: Path) -> None:
         raise Invalid(
             f"No clone at {place}", "Run 'commitmux remove-repo', then 'commitmux add-repo --url'."
         )
-    with locked(place / "clew.lock", LONG):
+    with locked(place / "clew.lock", LONG_LOCK_TIMEOUT):
         _network_git("fetch", "--prune", "--quiet", "origin", cwd=place)
         _follow_default_branch(place)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from clew.history.model import Repo
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, git_line, run_git
-from clew.kit.locks import LONG, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,4 +102,4 @@ def remove(store: HistoryStore, name: str) -> int:
 
 def index_lock(store: HistoryStore) -> AbstractContextManager[None]:
     """Held by whoever reads commits in or takes them out, so that there is one at a time."""
-    return locked(store.path.with_name(f"{store.path.name}.lock"), LONG)
+    return locked(store.path.with_name(f"{store.path.name}.lock"), LONG_LOCK_TIMEOUT)

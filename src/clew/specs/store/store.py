@@ -16,7 +16,7 @@ from clew.kit.files import write_atomic, write_new
 from clew.kit.locks import locked
 from clew.kit.paths import SPECS, ProjectPaths
 from clew.kit.project import find_project
-from clew.kit.refusals import next_step
+from clew.kit.system_errors import next_step
 from clew.kit.text.display import clipped, os_reason, shown_text
 from clew.kit.text.frontmatter import MOST_BYTES, FrontmatterError
 from clew.kit.text.frontmatter_edit import edit_document

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
-from clew.kit.locks import LONG, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import shown_path
 from clew.work.paths import worktree_home
@@ -86,7 +86,7 @@ def integration_tree(root: Path, commit: str, settings: WorktreeSettings) -> Pat
     """The integration worktree at this commit, whatever was left in it; made if need be."""
     home = private_directory(worktree_home(root))
     path = home / INTEGRATION
-    with locked(home / ".lock", LONG):
+    with locked(home / ".lock", LONG_LOCK_TIMEOUT):
         try:
             if (path / ".git").is_file():
                 _put_back(path, commit)

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
-from clew.kit.locks import BRIEFLY, refuse_stopped, try_lock
+from clew.kit.locks import LOCK_TIMEOUT, refuse_stopped, try_lock
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import clipped
 from clew.specs.change.finalize import branch_of
@@ -146,7 +146,7 @@ class Merger:
                 said = True
             if self.stop():
                 raise Cancelled
-            if (waited := time.monotonic() - began) >= BRIEFLY:
+            if (waited := time.monotonic() - began) >= LOCK_TIMEOUT:
                 refuse_stopped(path, waited)
             time.sleep(_LOOK_SECONDS)
         try:

@@ -16,7 +16,7 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.git import GitError, git_line, guard, run_git
-from clew.kit.locks import LONG, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
 from clew.work.model import check_spec_id, now_text
 from clew.work.paths import STATUS_FILE, keep_out_of_git, worktree_home
@@ -85,7 +85,7 @@ def prepare(root: Path, spec_id: str, settings: WorktreeSettings) -> Worktree:
     """The spec's worktree, whatever state its branch and directory are in."""
     branch, path = branch_of(spec_id, settings.branch_prefix), path_of(root, spec_id)
     home = private_directory(path.parent)
-    with locked(home / ".lock", LONG):
+    with locked(home / ".lock", LONG_LOCK_TIMEOUT):
         keep_out_of_git(root)
         known = _registered(root, path)
         if known is not None and (path / ".git").is_file():
@@ -134,7 +134,7 @@ def remove(
     owner = next((o for o in owners(root) if o.spec_id == spec_id), None)
     if owner is None or Path(owner.path) != home / spec_id:
         raise NotFound(f"No worktree of spec '{spec_id}' was made here", "Nothing was removed.")
-    with locked(home / ".lock", LONG):
+    with locked(home / ".lock", LONG_LOCK_TIMEOUT):
         kept = _keep_or_refuse(root, owner, target_refs, force=force)
         if settings is not None and Path(owner.path).is_dir():
             _tear_down(Path(owner.path), settings, force=force)
