@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from http.client import HTTPConnection
 
 import pytest
@@ -19,6 +18,7 @@ from tests.support.http import (
     modern_headers,
     stream_messages,
 )
+from tests.support.waiting import wait_until
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
@@ -67,7 +67,11 @@ def test_the_token_is_shown_once_and_then_kept(private_home):
 )
 def test_wrong_options_say_what_to_do(options, words):
     done = subprocess.run(
-        (*face_http()[:3], *options), capture_output=True, text=True, timeout=20, check=False
+        (*face_http()[:3], *options),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
     )
     assert done.returncode in (1, 2)
     assert words in done.stderr
@@ -82,7 +86,7 @@ def test_a_token_that_others_can_read_is_refused(tmp_path):
         face_http("clariad", "serve", "--token-file", str(token)),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     assert done.returncode == 1
@@ -288,15 +292,13 @@ def test_tasks_over_http(everything):
     call = {"name": "slow_compute", "arguments": {"seconds": 0.2}}
     _, created = everything.modern("tools/call", capable, **call)
     task_id = created["result"]["taskId"]
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
+
+    def completed():
         status, answer = everything.modern("tasks/get", capable, taskId=task_id)
         assert status == 200
-        if answer["result"]["status"] == "completed":
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert answer["result"]["result"]["content"][0]["text"] == "computed"
+        return answer["result"] if answer["result"]["status"] == "completed" else None
+
+    assert wait_until(completed)["result"]["content"][0]["text"] == "computed"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -324,7 +326,7 @@ def test_http_without_its_extra_says_how_to_get_it(tmp_path):
         face_http(),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT_SECONDS,
         check=False,
         env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
     )

@@ -10,6 +10,7 @@ import pytest
 
 from clew.kit.errors import Invalid, Unavailable, UsageError
 from clew.protocol.http.token import load_token, open_listener
+from tests.support.client import WAIT_SECONDS
 from tests.support.http import face_http, http_server
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -87,7 +88,7 @@ def test_a_directory_as_token_file_is_no_crash(tmp_path):
         face_http("clariad", "serve", "--token-file", str(tmp_path)),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     assert done.returncode == 1

@@ -11,9 +11,12 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
+from clew.protocol.stdio import reading
+from clew.protocol.workers import Workers
 from tests.support.client import (
     CHANT,
     CLARIAD,
@@ -24,6 +27,7 @@ from tests.support.client import (
     modern,
     pipe,
 )
+from tests.support.waiting import wait_until
 
 
 def tool_call(name, request_id=1, **arguments):
@@ -118,11 +122,31 @@ def test_reading_goes_on_however_often_a_call_turns_out_slow():
                 assert answer["content"][0]["text"] == "Hello, A!"
             for request_id in ids:
                 assert "result" in server.answer_to(request_id)
-        time.sleep(1.5)  # the watcher rests meanwhile
-        waiting = server.request("tools/call", slow)
-        assert server.result("ping") == {}
-        assert "result" in server.answer_to(waiting)
         assert server.end_input()[0] == 0
+
+
+def test_reading_goes_on_after_the_watcher_rested(monkeypatch):
+    monkeypatch.setattr(reading, "_ROUNDS_BEFORE_REST", 1)
+    lines, seen, go_on = SimpleQueue(), [], threading.Event()
+
+    def take(line):
+        if line == b"slow":
+            return reader.run_call(lambda: go_on.wait(WAIT_SECONDS))
+        seen.append(line)
+        return reader.run_call(lambda: None)
+
+    reader = reading.Reading(iter(lines.get, None), take, Workers(), lambda: None)
+    thread = threading.Thread(target=reader.run)
+    thread.start()
+    lines.put(b"first")
+    wait_until(lambda: seen == [b"first"] and reader._resting)
+    lines.put(b"slow")
+    lines.put(b"second")
+    wait_until(lambda: seen == [b"first", b"second"])
+    go_on.set()
+    lines.put(None)
+    thread.join(WAIT_SECONDS)
+    assert not thread.is_alive()
 
 
 def test_quick_calls_are_answered_in_the_order_they_were_asked():

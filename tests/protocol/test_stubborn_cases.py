@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -20,7 +22,9 @@ from tests.support.client import (
     modern,
     pipe,
 )
+from tests.support.waiting import wait_until
 
+HALF_FULL = 16 * 1024  # a pipe has 64 KiB, in pages that need not be full
 CAPABLE = {"elicitation": {}, "extensions": {TASKS: {}}}
 SLOW = {"name": "slow_compute", "arguments": {"seconds": 30}}
 
@@ -121,6 +125,11 @@ sys.exit(serve(Kernel(Leaving())))
         assert server.end_input()[0] == 0
 
 
+def unread(pipe):
+    """How many bytes wait in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_answers_wait_for_a_client_that_reads_late():
     count = 2000
     lines = b"".join(
@@ -130,7 +139,7 @@ def test_answers_wait_for_a_client_that_reads_late():
     process = subprocess.Popen(CLARIAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdin.write(lines)
     process.stdin.close()
-    time.sleep(6)
+    wait_until(lambda: unread(process.stdout) >= HALF_FULL)
     ids = [json.loads(line)["id"] for line in process.stdout]
     process.stdout.close()
     assert process.wait(WAIT_SECONDS) == 0

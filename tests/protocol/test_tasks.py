@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.support.client import CLARIAD, EVERYTHING, TASKS, StdioServer, modern
+from tests.support.waiting import wait_until
 
 CAPABLE = {"elicitation": {}, "extensions": {TASKS: {}}}
 
@@ -19,14 +20,12 @@ def state_of(server, task_id):
     return server.result("tasks/get", modern(CAPABLE, taskId=task_id))
 
 
-def finished(server, task_id, seconds=20):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+def finished(server, task_id):
+    def final_state():
         state = state_of(server, task_id)
-        if state["status"] not in ("working", "input_required"):
-            return state
-        time.sleep(0.05)
-    raise AssertionError(f"still {state}")
+        return None if state["status"] in ("working", "input_required") else state
+
+    return wait_until(final_state)
 
 
 def test_a_slow_tool_becomes_a_task_for_those_who_can_follow_it():

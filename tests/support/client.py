@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
