@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.commands.model import Command
-from clew.commands.search.cosine import _cosines, compound_words, cosine_words
+from clew.commands.search.cosine import compound_words, cosine_words, cosines
 from clew.commands.search.ranking import CommandIndex
 
 GROUP = (
@@ -26,7 +26,7 @@ COMMANDS = [
 
 def cosine_of(one, other):
     counts = Counter(cosine_words(one)), [Counter(cosine_words(other))]
-    return _cosines(*counts, lambda _: 1.0).get(0, 0.0)
+    return cosines(*counts, lambda _: 1.0).get(0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,11 @@ class Command:
         return (self.c1, self.c2, self.c3)
 
     @property
+    def parts(self) -> dict[str, str]:
+        """The address by its parts."""
+        return {"c1": self.c1, "c2": self.c2, "c3": self.c3}
+
+    @property
     def label(self) -> str:
         """The address as people write it."""
         return f"{self.c1} {self.c2} {self.c3}"

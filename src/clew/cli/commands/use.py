@@ -52,9 +52,7 @@ def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bo
     rows = tuple((one.c1, one.c2, one.c3, one.origin, one.description) for one in chosen)
     data = [
         {
-            "c1": one.c1,
-            "c2": one.c2,
-            "c3": one.c3,
+            **one.parts,
             "description": one.description,
             "origin": one.origin,
             "source": one.source,

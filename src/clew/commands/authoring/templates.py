@@ -74,9 +74,7 @@ def command_text(command: Command, body: str) -> str:
     """A template: the command as its frontmatter declares it, then the body."""
     options = command.options.record()
     meta: dict[str, Any] = {
-        "c1": command.c1,
-        "c2": command.c2,
-        "c3": command.c3,
+        **command.parts,
         "title": command.title or command.label,
         "description": command.description,
         "usage": command.usage or f"climpt {command.label}",

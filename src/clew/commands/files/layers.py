@@ -34,16 +34,6 @@ _LARGEST_CONFIG = 1 << 20
 class Profile:
     """The settings of one domain: where its prompts are, and what its two files add."""
 
-    __slots__ = (
-        "configured",
-        "destination_prefix",
-        "fence",
-        "patterns",
-        "prompts",
-        "schemas",
-        "working",
-    )
-
     def __init__(self, working: str, base_dir: str, schemas: str, *, configured: bool) -> None:
         self.configured = configured
         self.working = working
@@ -61,8 +51,6 @@ class Layer:
     `listed` has every agent's registry path, as the configuration of all layers names it;
     `broken` the configuration files of this layer that cannot be used, each with the reason.
     """
-
-    __slots__ = ("base", "broken", "listed", "origin", "root")
 
     def __init__(self, origin: str, root: str, base: str, listed: dict[str, str]) -> None:
         self.origin = origin

@@ -20,8 +20,6 @@ DEFAULT = "default"
 class Template:
     """The file that was chosen, and those that were tried before it."""
 
-    __slots__ = ("path", "tried")
-
     def __init__(self, path: str, tried: list[str]) -> None:
         self.path = path
         self.tried = tried
@@ -29,8 +27,6 @@ class Template:
 
 class Home:
     """The directory that holds all variants of one command."""
-
-    __slots__ = ("directory", "layer", "profile")
 
     def __init__(self, layer: Layer, profile: Profile, directory: str) -> None:
         self.layer = layer

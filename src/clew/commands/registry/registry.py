@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.commands.files.declarations import is_name
@@ -37,20 +37,15 @@ _SHARE = 20
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A file that cannot be used, and why."""
-
-    path: str
-    details: str
-
-
-@dataclass(frozen=True)
 class Registry:
-    """What an agent's commands were when the disk was last read."""
+    """What an agent's commands were when the disk was last read.
+
+    `broken` has the path of every file that cannot be used, and why.
+    """
 
     commands: tuple[Command, ...] = ()
     hidden: tuple[Command, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[tuple[str, str], ...] = ()
     failure: RegistryFailure | None = None
 
 
@@ -102,7 +97,7 @@ class Shelf:
         self._next_look = now + _SHARE * (now - started)
 
     def _built(self, layers: tuple[Layer, ...], folders: list[Folder]) -> Registry:
-        broken = [Broken(*one) for layer in layers for one in layer.broken]
+        broken = [broken for layer in layers for broken in layer.broken]
         failure = None
         shown: list[Command] = []
         hidden: list[Command] = []
@@ -113,15 +108,15 @@ class Shelf:
                 read = _layer_records(layer, self.agent)
             except RegistryFailure as error:
                 failure = failure or error
-                broken.append(Broken(error.body["path"], error.body["details"]))
+                broken.append((error.body["path"], error.body["details"]))
                 read = None
             if read is not None:
                 found_file = True
                 records, problems = read
                 path = layer.registry_file(self.agent)
-                broken += [Broken(path, problem) for problem in problems]
+                broken += [(path, problem) for problem in problems]
             declared = [self._declared(f) for f in folders if f.layer is layer]
-            broken += [Broken(d.command.source, d.problem) for d in declared if d.problem]
+            broken += [(d.command.source, d.problem) for d in declared if d.problem]
             taken = {command.address for command in shown}
             for command in merged(records, [d.command for d in declared]):
                 (hidden if command.address in taken else shown).append(command)
@@ -259,7 +254,7 @@ def reload(agent: str, settings: Mapping[str, str] | None = None) -> dict[str, A
         "commandCount": len(commands),
         "message": message,
         **changes(before, commands),
-        "broken": [asdict(broken) for broken in after.broken],
+        "broken": [{"path": path, "details": details} for path, details in after.broken],
         "drift": [finding.message for finding in drift(agent, settings)][:_MOST_DRIFT],
     }
     if after.hidden:

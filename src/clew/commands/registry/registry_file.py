@@ -88,12 +88,7 @@ def read_options(declared: Any) -> Options:
 
 def record_of(command: Command) -> dict[str, Any]:
     """A command as a registry holds it."""
-    record: dict[str, Any] = {
-        "c1": command.c1,
-        "c2": command.c2,
-        "c3": command.c3,
-        "description": command.description,
-    }
+    record: dict[str, Any] = {**command.parts, "description": command.description}
     if command.usage:
         record["usage"] = command.usage
     record["options"] = command.options.record()

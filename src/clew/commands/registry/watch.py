@@ -1,4 +1,4 @@
-"""Telling clients that commands came, went or changed, by looking at the files now and then."""
+"""Announcing to clients that commands came, went or changed, by polling the files."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Watcher:
     def __init__(self, settings: Mapping[str, str], announce: Announce) -> None:
         self._settings = settings
         self._announce = announce
+        self._seen: dict[str, object] = {}
         self._seen = self._look()
 
     def start(self) -> None:
@@ -52,7 +53,7 @@ class Watcher:
             for agent in known_agents(self._settings):
                 found[agent] = shelf(agent, self._settings).registry(fresh=True).commands
         except (ClewError, OSError):  # a project that is gone for a moment
-            return self._seen if hasattr(self, "_seen") else {}
+            return self._seen
         return found
 
 

@@ -9,7 +9,7 @@ word itself. So 1 means that the name has every word, and half a score half an a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -68,17 +68,6 @@ class Hit:
     why: tuple[str, ...] = ()
 
 
-class _Found:
-    """A term with the commands that have it, how well each does, and what it weighs."""
-
-    __slots__ = ("documents", "term", "weight")
-
-    def __init__(self, term: Term, documents: dict[int, float]) -> None:
-        self.term = term
-        self.documents = documents
-        self.weight = 0.0
-
-
 class CommandIndex:
     """Commands made ready for searching; of several with one address the first counts."""
 
@@ -115,10 +104,12 @@ class CommandIndex:
             )
         read = self._reader.terms
         terms = [*read(query), *read(action or "", "c2"), *read(target or "", "c3")]
-        found = self._weighed([_Found(term, self._documents(term)) for term in terms])
-        scores = self._scores(found, c1, max(_CANDIDATES, 2 * limit))
+        for term in terms:
+            term.documents = self._documents(term)
+        self._weigh(terms)
+        scores = self._scores(terms, c1, max(_CANDIDATES, 2 * limit))
         return [
-            Hit(self._commands[number], score, self._why(number, found) if explain else ())
+            Hit(self._commands[number], score, self._why(number, terms) if explain else ())
             for number, score in _best(scores, limit, FLOOR)
         ]
 
@@ -129,7 +120,7 @@ class CommandIndex:
 
     def _add(self, number: int, command: Command) -> None:
         strengths: dict[str, float] = {}
-        for field, text in _fields(command):
+        for field, text in _fields(command).items():
             tokens = self._tokens(field, text)
             too_long = max(0.0, len(tokens) / _COMMON_LENGTH - 1)
             share = _WEIGHTS[field] / (1 + _LENGTH_MATTERS * too_long)
@@ -193,36 +184,32 @@ class CommandIndex:
         there = _having_all(self._placed, tuple(f"{place}:{token}" for token in expression))
         return [(there, 1.0), (anywhere, _ELSEWHERE_WORTH)]
 
-    def _weighed(self, found: list[_Found]) -> list[_Found]:
+    def _weigh(self, terms: list[Term]) -> None:
         """Weights that add up to 1; a word that no command knows takes little away."""
-        for one in found:
-            one.weight = one.term.share * self._rarity(len(one.documents))
-        known = [one.weight for one in found if one.documents]
-        if not known:
-            return []
-        usual = sum(known) / len(known)
-        for one in found:
-            if not one.documents:
-                one.weight = one.term.share * usual * _UNKNOWN_WORTH
-        total = sum(one.weight for one in found)
-        for one in found:
-            one.weight /= total
-        return found
+        for term in terms:
+            term.weight = term.share * self._rarity(len(term.documents))
+        known = [term.weight for term in terms if term.documents]
+        for term in terms:
+            if known and not term.documents:
+                term.weight = term.share * sum(known) / len(known) * _UNKNOWN_WORTH
+        total = sum(term.weight for term in terms)
+        for term in terms:
+            term.weight /= total
 
     def _rarity(self, having: int) -> float:
         return log(1 + (len(self._commands) - having + 0.5) / (having + 0.5))
 
-    def _scores(self, found: list[_Found], c1: str | None, count: int) -> dict[int, float]:
+    def _scores(self, terms: list[Term], c1: str | None, count: int) -> dict[int, float]:
         """Scores of the commands that cover most of the query."""
         covered: dict[int, float] = {}
         so_far = covered.get
-        for one in found:
-            weight = one.weight
-            for number, match in one.documents.items():
+        for term in terms:
+            weight = term.weight
+            for number, match in term.documents.items():
                 covered[number] = so_far(number, 0.0) + weight * match
         if c1 is not None:
             covered = {n: part for n, part in covered.items() if self._commands[n].c1 == c1}
-        said = _said(found)
+        said = _said(terms)
         scores: dict[int, float] = {}
         for number, part in heapq.nlargest(count, covered.items(), key=itemgetter(1)):
             named = self._named(number, said)
@@ -239,31 +226,28 @@ class CommandIndex:
             total += rarity
         return named / total if total else 0.0
 
-    def _why(self, number: int, found: list[_Found]) -> tuple[str, ...]:
-        texts = dict(_fields(self._commands[number]))
+    def _why(self, number: int, terms: list[Term]) -> tuple[str, ...]:
+        texts = _fields(self._commands[number])
         fields = {field: set(self._tokens(field, text)) for field, text in texts.items()}
         words = [word for text in texts.values() for p in pieces(text) for word in parts_of(p)]
         spelt = {stem(word): word for word in reversed(words)}
-        return tuple(_reason(one.term, fields, spelt) for one in found)
+        return tuple(_reason(term, fields, spelt) for term in terms)
 
 
 def _stems(name: str) -> list[str]:
     return [stem(word) for piece in pieces(name) for word in parts_of(piece)]
 
 
-def _fields(command: Command) -> Iterator[tuple[str, str]]:
-    yield "c1", command.c1
-    yield "c2", command.c2
-    yield "c3", command.c3
-    yield "description", command.description
-    for field, text in (
-        ("title", command.title),
-        ("tags", " ".join(command.tags)),
-        ("variables", " ".join(variable.name for variable in command.variables)),
-        ("usage", command.usage),
-    ):
-        if text:
-            yield field, text
+def _fields(command: Command) -> dict[str, str]:
+    fields = {
+        **command.parts,
+        "description": command.description,
+        "title": command.title,
+        "tags": " ".join(command.tags),
+        "variables": " ".join(variable.name for variable in command.variables),
+        "usage": command.usage,
+    }
+    return {field: text for field, text in fields.items() if text}
 
 
 def _having_all(postings: dict[str, dict[int, float]], expression: Expression) -> dict[int, float]:
@@ -276,11 +260,11 @@ def _having_all(postings: dict[str, dict[int, float]], expression: Expression) -
     return found
 
 
-def _said(found: list[_Found]) -> dict[str, float]:
+def _said(terms: list[Term]) -> dict[str, float]:
     """Every token that the query says in some way, and how well."""
     said: dict[str, float] = {}
-    for one in found:
-        for expression, (worth, _) in one.term.ways.items():
+    for term in terms:
+        for expression, (worth, _) in term.ways.items():
             for token in expression:
                 said[token] = max(said.get(token, 0.0), worth)
     return said

@@ -58,15 +58,13 @@ def search(  # noqa: PLR0913 - each is a setting of its own
                 explain=explain,
             )
     hits.sort(key=lambda hit: -hit.score)
-    return [_shown(hit, explain=explain, all_agents=len(agents) > 1) for hit in hits[:count]]
+    return [_record(hit, explain=explain, all_agents=len(agents) > 1) for hit in hits[:count]]
 
 
-def _shown(hit: Hit, *, explain: bool, all_agents: bool) -> dict[str, Any]:
+def _record(hit: Hit, *, explain: bool, all_agents: bool) -> dict[str, Any]:
     command = hit.command
     found: dict[str, Any] = {
-        "c1": command.c1,
-        "c2": command.c2,
-        "c3": command.c3,
+        **command.parts,
         "description": command.description,
         "score": round(hit.score, 6),
     }

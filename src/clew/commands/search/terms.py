@@ -38,15 +38,20 @@ _LONGEST_GUESSED = 40
 
 
 class Term:
-    """One idea of a query; `ways` has how well each expression stands for it, and why."""
+    """One idea of a query; `ways` has how well each expression stands for it, and why.
 
-    __slots__ = ("place", "share", "ways", "word")
+    A search adds the commands that have it, how well each does, and what it weighs.
+    """
+
+    __slots__ = ("documents", "place", "share", "ways", "weight", "word")
 
     def __init__(self, word: str, share: float = 1.0) -> None:
         self.word = word
         self.share = share
         self.place: str | None = None
         self.ways: dict[Expression, tuple[float, str]] = {}
+        self.documents: dict[int, float] = {}
+        self.weight = 0.0
 
     def allow(self, expression: Expression, worth: float, how: str = "") -> None:
         """Accept an expression in place of the word; the best reason stays."""
