@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from benchmarks.peers import (
 from benchmarks.process import Child
 
 from benchmarks import cold_start, history_index, peers
+from tests.support.waiting import LIMIT_SECONDS
 
 OURS = Path(sys.executable).parent
 # It talks about other things, too, as servers do that log to standard output.
@@ -96,10 +96,9 @@ def test_a_start_is_measured_and_other_messages_are_passed_over(chatty, tmp_path
 )
 def test_a_peer_that_fails_is_told_and_ended(script, tmp_path, program, reason):
     command = [script("peer", program)]
-    begun = time.monotonic()
+    patience = 1.0 if reason.startswith("took") else LIMIT_SECONDS
     with pytest.raises(PeerFailed, match=reason):
-        start(command, tmp_path, 1.0)
-    assert time.monotonic() - begun < 30
+        start(command, tmp_path, patience)
 
 
 def test_a_peer_that_is_not_there_is_told(tmp_path):

@@ -131,7 +131,7 @@ def test_more_connections_than_it_may_have_files(token, faults):
         server = HttpServer(process, process.stdout.readline().strip())
         server.token = token()
         address = (server.address.hostname, server.address.port)
-        crowd = [socket.create_connection(address, timeout=5) for _ in range(100)]
+        crowd = [socket.create_connection(address, timeout=60) for _ in range(100)]
         time.sleep(0.2)
         for connection in crowd:
             connection.close()
@@ -247,7 +247,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, faults):
                 [BIN / "clew", "serve", "--http", "--port", "0"],
                 capture_output=True,
                 text=True,
-                timeout=30,
+                timeout=120,
                 check=False,
                 env={**os.environ, "CLEW_HOME": str(disk.path / "home")},
             )

@@ -12,8 +12,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from tests.support.waiting import LIMIT_SECONDS, wait_until
+
 BIN = Path(sys.executable).parent
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = LIMIT_SECONDS
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -158,10 +160,7 @@ class StdioServer:
 
     def errors_with(self, words, seconds=WAIT_SECONDS):
         """Standard error, once it has these words."""
-        deadline = time.monotonic() + seconds
-        while words not in self.stderr:
-            assert time.monotonic() < deadline, self.stderr
-            time.sleep(0.01)
+        wait_until(lambda: words in self.stderr, seconds)
         return self.stderr
 
     def end_input(self):
