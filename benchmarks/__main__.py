@@ -10,27 +10,23 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import (
-    cold_start,
+from benchmarks.bench import Bench, Workshop
+from benchmarks.measurement import machine
+from benchmarks.measurement.peers import read_peers
+from benchmarks.results import report
+from benchmarks.rooms import (
     command_search,
     growth,
     history_growth,
     history_index,
-    imports,
     ingest_growth,
-    kernel_messages,
-    machine,
-    memory,
-    report,
     retrieval,
     specs_store,
     thread,
-    warm_calls,
     why_growth,
     work_run,
 )
-from benchmarks.bench import Bench, Workshop
-from benchmarks.peers import read_peers
+from benchmarks.server import cold_start, imports, kernel_messages, memory, warm_calls
 
 CLAIMS: tuple[ModuleType, ...] = (
     cold_start,

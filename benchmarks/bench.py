@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.install import Installation, install
+from benchmarks.measurement.install import Installation, install
 
 Made = TypeVar("Made")
 

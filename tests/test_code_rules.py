@@ -47,7 +47,7 @@ def test_files_stay_short():
 
 def test_folders_stay_small():
     counts = {}
-    for path in SOURCES:
+    for path in PROGRAMS:
         counts[name_of(path.parent)] = counts.get(name_of(path.parent), 0) + 1
     assert {n: count for n, count in counts.items() if count > MOST_MODULES_OF_A_FOLDER} == {}
 

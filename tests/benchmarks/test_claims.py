@@ -4,21 +4,20 @@ import os
 from pathlib import Path
 
 import pytest
-from benchmarks.histories import index_of, keep_index, repository_of
-from benchmarks.peaks import peak_of
-from benchmarks.places import own_home
-from benchmarks.projects import specs_of
-
-from benchmarks import (
+from benchmarks.measurement.peak import peak_of
+from benchmarks.rooms import (
     growth,
     history_growth,
     ingest_growth,
-    memory,
     retrieval,
     specs_store,
     thread,
     why_growth,
 )
+from benchmarks.server import memory
+from benchmarks.subjects.histories import index_of, keep_index, repository_of
+from benchmarks.subjects.home import own_home
+from benchmarks.subjects.projects import specs_of
 
 TELLS_MEMORY = Path("/proc/self/status").exists()
 memory_is_told = pytest.mark.skipif(not TELLS_MEMORY, reason="the system does not tell it")

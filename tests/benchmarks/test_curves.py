@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from benchmarks.curves import curve_data, curve_of, one_sample, table
-from benchmarks.figures import Goal, number
-from benchmarks.report import Claim, Report, as_json, as_markdown, as_text
+from benchmarks.results.curves import curve_data, curve_of, one_sample, table
+from benchmarks.results.figures import Goal, number
+from benchmarks.results.report import Claim, Report, as_json, as_markdown, as_text
 
 
 def some_curve(**more):

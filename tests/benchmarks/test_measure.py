@@ -1,7 +1,7 @@
 """The statistics behind every figure."""
 
 import pytest
-from benchmarks.measure import (
+from benchmarks.measurement.sampling import (
     asked,
     asked_about,
     compare,
@@ -11,7 +11,7 @@ from benchmarks.measure import (
     percentile,
     summarize,
 )
-from benchmarks.report import Figure, Goal
+from benchmarks.results.report import Figure, Goal
 
 
 def test_percentiles_interpolate_between_neighbours():

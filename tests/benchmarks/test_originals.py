@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from benchmarks.madeup import REPOSITORY, grow
-from benchmarks.originals import list_specs, ready_specs
-from benchmarks.projects import specs_of
+from benchmarks.subjects.commits import REPOSITORY, grow
+from benchmarks.subjects.originals import list_specs, ready_specs
+from benchmarks.subjects.projects import specs_of
 
 from clew.history.lookup import get_commit
 from clew.history.questions.touches import find_touches

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.histories import generate
-from benchmarks.peers import (
+from benchmarks.measurement import peers
+from benchmarks.measurement.peers import (
     PeerFailed,
     found_on_path,
     is_ours,
@@ -15,9 +15,11 @@ from benchmarks.peers import (
     start,
     sync_with,
 )
-from benchmarks.process import Child
+from benchmarks.measurement.process import Child
+from benchmarks.rooms import history_index
+from benchmarks.server import cold_start
+from benchmarks.subjects.histories import generate
 
-from benchmarks import cold_start, history_index, peers
 from tests.support.waiting import LIMIT_SECONDS
 
 OURS = Path(sys.executable).parent

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from benchmarks.__main__ import CLAIMS, main, settle
-from benchmarks.install import SERVERS
-from benchmarks.messages import call_echo, initialize, request, result_of
-from benchmarks.process import Child, ChildFailed
+from benchmarks.measurement.install import SERVERS
+from benchmarks.measurement.messages import call_echo, initialize, request, result_of
+from benchmarks.measurement.process import Child, ChildFailed
 
 TINY = ["rounds=2", "messages=16", "bytes=1024"]
 

@@ -1,7 +1,7 @@
 """The retrieval benchmark holds: ours is clearly ahead on every kind of query, seen or not."""
 
 import pytest
-from benchmarks.command_search import quality_rows, read_commands, read_queries
+from benchmarks.rooms.command_search import quality_rows, read_commands, read_queries
 
 LEAD = 0.08
 

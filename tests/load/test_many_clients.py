@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from benchmarks.measure import percentile
+from benchmarks.measurement.sampling import percentile
 
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.repositories import register

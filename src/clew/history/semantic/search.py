@@ -1,7 +1,7 @@
 """Search by meaning and by any of the words, and both fused.
 
 The modes were measured on real histories, by the commits that later commits name; see
-`benchmarks/retrieval.py`. Matching any word instead of all is most of the gain. Fusing meaning in
+`benchmarks/rooms/retrieval.py`. Matching any word instead of all is most of the gain. Fusing meaning in
 helps with descriptions of several lines and makes little difference to short ones; meaning alone
 finds less than words. So both are fused, and the words count for more.
 """

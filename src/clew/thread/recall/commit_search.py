@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clew.history.model import Repo
     from clew.history.store.interface import HistoryStore
 
-# How much each counts; measured on real histories by benchmarks/thread.py.
+# How much each counts; measured on real histories by benchmarks/rooms/thread.py.
 _WORDS, _MEANING, _FILES = 0.75, 0.25, 0.35
 _NEAREST = 100
 _LONGEST_BODY = 4000

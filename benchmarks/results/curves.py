@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.figures import Goal, number, summary_data, values
-from benchmarks.measure import Comparison, Series, compare
+from benchmarks.measurement.sampling import Comparison, Series, compare
+from benchmarks.results.figures import Goal, number, summary_data, values
 
 HEADINGS = ("size", "median (minimum, IQR)", "per item", "of the smallest", "n", "goal")
 # What one item costs is told in a unit a thousand times smaller.

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.curves import curve_of, one_sample
-from benchmarks.histories import NAME as REPOSITORY
-from benchmarks.histories import index_of, repository_of
-from benchmarks.messages import initialize, request, result_of
-from benchmarks.process import Child
-from benchmarks.report import Claim, Goal
+from benchmarks.measurement.messages import initialize, request, result_of
+from benchmarks.measurement.process import Child
+from benchmarks.results.curves import curve_of, one_sample
+from benchmarks.results.report import Claim, Goal
+from benchmarks.subjects.histories import NAME as REPOSITORY
+from benchmarks.subjects.histories import index_of, repository_of
 from clew.history.store.sqlite import SqliteHistory
 
 NAME = "memory"

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.curves import Curve, curve_of
-from benchmarks.measure import Sample, Series, asked, compare, interleave, timed
-from benchmarks.originals import READ_ALL, list_specs
-from benchmarks.projects import specs_of
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.sampling import Sample, Series, asked, compare, interleave, timed
+from benchmarks.results.curves import Curve, curve_of
+from benchmarks.results.report import Claim, Figure, Goal
+from benchmarks.subjects.originals import READ_ALL, list_specs
+from benchmarks.subjects.projects import specs_of
 from clew.specs.store.store import SpecStore
 
 NAME = "specs_store"

@@ -9,9 +9,16 @@ from functools import partial
 from typing import Any
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave, no_collection, summarize
-from benchmarks.messages import call_echo, request
-from benchmarks.report import Claim, Figure
+from benchmarks.measurement.messages import call_echo, request
+from benchmarks.measurement.sampling import (
+    Sample,
+    Series,
+    compare,
+    interleave,
+    no_collection,
+    summarize,
+)
+from benchmarks.results.report import Claim, Figure
 from clew.kit import jsontext
 from clew.kit.answer import Answer
 from clew.protocol.kernel.connection import Connection

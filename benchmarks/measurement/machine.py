@@ -7,7 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from benchmarks.install import ROOT
+from benchmarks.measurement.install import ROOT
 
 
 def describe() -> dict[str, str]:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 
 from benchmarks.bench import Bench
-from benchmarks.install import HOW
-from benchmarks.measure import Sample, Series, compare, in_turns, no_collection, percentile
-from benchmarks.messages import INITIALIZED, call_echo, initialize, result_of
-from benchmarks.peers import NOTE, installed_peers
-from benchmarks.process import Child, ChildFailed
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.install import HOW
+from benchmarks.measurement.messages import INITIALIZED, call_echo, initialize, result_of
+from benchmarks.measurement.peers import NOTE, installed_peers
+from benchmarks.measurement.process import Child, ChildFailed
+from benchmarks.measurement.sampling import (
+    Sample,
+    Series,
+    compare,
+    in_turns,
+    no_collection,
+    percentile,
+)
+from benchmarks.results.report import Claim, Figure, Goal
 
 NAME = "warm_calls"
 TITLE = "Warm calls: tools/call on a running stdio server"

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.bench import Bench
-from benchmarks.curves import Curve, curve_of
-from benchmarks.madeup import HOW, REPOSITORY, Grown, grow, word
-from benchmarks.measure import Sample, Series, asked_about, interleave
-from benchmarks.originals import LIKE, NEWEST, SHA_LIKE
-from benchmarks.report import Claim, Goal
+from benchmarks.measurement.sampling import Sample, Series, asked_about, interleave
+from benchmarks.results.curves import Curve, curve_of
+from benchmarks.results.report import Claim, Goal
+from benchmarks.subjects.commits import HOW, REPOSITORY, Grown, grow, word
+from benchmarks.subjects.originals import LIKE, NEWEST, SHA_LIKE
 from clew.history.lookup import get_commit, get_patch
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits

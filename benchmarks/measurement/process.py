@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.messages import is_answer
+from benchmarks.measurement.messages import is_answer
 
 LONGEST_WAIT = 120.0
 _CHUNK = 1 << 20

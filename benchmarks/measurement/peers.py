@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.install import SERVERS
-from benchmarks.measure import Sample
-from benchmarks.messages import INITIALIZED, initialize, request, result_of
-from benchmarks.process import LONGEST_WAIT, Child, ChildFailed, run_bounded
+from benchmarks.measurement.install import SERVERS
+from benchmarks.measurement.messages import INITIALIZED, initialize, request, result_of
+from benchmarks.measurement.process import LONGEST_WAIT, Child, ChildFailed, run_bounded
+from benchmarks.measurement.sampling import Sample
 
 PACKAGES = {"mcp": "sdk_server", "fastmcp": "fastmcp_server"}
 # The servers of the original systems, as they are started.

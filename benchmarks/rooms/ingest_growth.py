@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.curves import Curve, curve_of
-from benchmarks.histories import NAME as REPOSITORY
-from benchmarks.histories import keep_index, repository_of
-from benchmarks.measure import Sample, Series, compare, interleave, timed
-from benchmarks.peaks import peak_of
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.peak import peak_of
+from benchmarks.measurement.sampling import Sample, Series, compare, interleave, timed
+from benchmarks.results.curves import Curve, curve_of
+from benchmarks.results.report import Claim, Figure, Goal
+from benchmarks.subjects.histories import NAME as REPOSITORY
+from benchmarks.subjects.histories import keep_index, repository_of
 
 NAME = "ingest_growth"
 TITLE = "Ingest: growth of a first sync with the number of commits"

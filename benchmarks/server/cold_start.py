@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.install import HOW
-from benchmarks.measure import Sample, Series, compare, interleave
-from benchmarks.messages import result_of
-from benchmarks.peers import NOTE, PeerFailed, home_of, installed_peers, programs, start
-from benchmarks.process import Child
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.install import HOW
+from benchmarks.measurement.messages import result_of
+from benchmarks.measurement.peers import NOTE, PeerFailed, home_of, installed_peers, programs, start
+from benchmarks.measurement.process import Child
+from benchmarks.measurement.sampling import Sample, Series, compare, interleave
+from benchmarks.results.report import Claim, Figure, Goal
 
 NAME = "cold_start"
 TITLE = "Cold start: spawn to the answer of tools/list"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.curves import Curve, curve_data, table
-from benchmarks.figures import HEADINGS, Figure, Goal, cells, figure_data
+from benchmarks.results.curves import Curve, curve_data, table
+from benchmarks.results.figures import HEADINGS, Figure, Goal, cells, figure_data
 
 __all__ = ["Claim", "Curve", "Figure", "Goal", "Report", "as_json", "as_markdown", "as_text"]
 

@@ -9,10 +9,10 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.process import clean_environment
+from benchmarks.measurement.process import clean_environment
 
-ROOT = Path(__file__).parent.parent
-SERVERS = Path(__file__).parent / "servers"
+ROOT = Path(__file__).parents[2]
+SERVERS = ROOT / "benchmarks" / "servers"
 HOW = (
     "Clew is measured as users have it: a wheel built from this tree and installed by pip, with "
     "its bytecode compiled, into a virtual environment of its own (without its dependencies, "

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.histories import keep_index, repository_of, sync
-from benchmarks.ingest_growth import GIT_LOG, git_log
-from benchmarks.measure import Sample, Series, asked, compare, interleave
-from benchmarks.peers import COMMITMUX, PeerFailed, of_commitmux, programs, sync_with
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.peers import COMMITMUX, PeerFailed, of_commitmux, programs, sync_with
+from benchmarks.measurement.sampling import Sample, Series, asked, compare, interleave
+from benchmarks.results.report import Claim, Figure, Goal
+from benchmarks.rooms.ingest_growth import GIT_LOG, git_log
+from benchmarks.subjects.histories import keep_index, repository_of, sync
 from clew.history.lookup import get_commit, get_patch
 from clew.history.questions.touches import find_touches
 from clew.history.search.search import search_commits

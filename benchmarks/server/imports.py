@@ -9,8 +9,8 @@ from functools import partial
 from importlib.util import find_spec
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, compare, interleave
-from benchmarks.report import Claim, Figure
+from benchmarks.measurement.sampling import Sample, compare, interleave
+from benchmarks.results.report import Claim, Figure
 
 NAME = "imports"
 TITLE = "Imports: what each dependency costs"

@@ -9,13 +9,13 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.command_search import Query, grown, read_queries
-from benchmarks.curves import Curve, curve_of
-from benchmarks.measure import Sample, Series, asked, interleave
-from benchmarks.originals import READ_ALL, list_specs, ready_specs
-from benchmarks.peaks import peak_of
-from benchmarks.projects import specs_of
-from benchmarks.report import Claim, Goal
+from benchmarks.measurement.peak import peak_of
+from benchmarks.measurement.sampling import Sample, Series, asked, interleave
+from benchmarks.results.curves import Curve, curve_of
+from benchmarks.results.report import Claim, Goal
+from benchmarks.rooms.command_search import Query, grown, read_queries
+from benchmarks.subjects.originals import READ_ALL, list_specs, ready_specs
+from benchmarks.subjects.projects import specs_of
 from clew.commands.search.ranking import CommandIndex
 from clew.kit.call import Call
 from clew.specs.store.store import SpecStore
@@ -51,7 +51,7 @@ _PEAKS = {
     ),
     "commands": (
         (
-            "from benchmarks.command_search import grown\n"
+            "from benchmarks.rooms.command_search import grown\n"
             "from clew.commands.search.ranking import CommandIndex"
         ),
         'assert CommandIndex(grown(int(sys.argv[1]))).search("create an issue", limit=3)',

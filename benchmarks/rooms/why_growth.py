@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.curves import curve_of
-from benchmarks.histories import index_of, repository_of
-from benchmarks.measure import Sample, interleave, median_of, timed
-from benchmarks.places import own_home
-from benchmarks.report import Claim, Goal
+from benchmarks.measurement.sampling import Sample, interleave, median_of, timed
+from benchmarks.results.curves import curve_of
+from benchmarks.results.report import Claim, Goal
+from benchmarks.subjects.histories import index_of, repository_of
+from benchmarks.subjects.home import own_home
 from clew.kit.git import run_git
 from clew.thread.rooms import open_rooms
 from clew.thread.why.why import why

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.measure import Sample
+from benchmarks.measurement.sampling import Sample
 
 _PROGRAM = """
 import sys, time

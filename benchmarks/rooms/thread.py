@@ -1,6 +1,6 @@
 """The thread: recall and brief at size, the first question of a process, and whether they find.
 
-`python -m benchmarks.thread DIR...` prints the retrieval table for any git directories.
+`python -m benchmarks.rooms.thread DIR...` prints the retrieval table for any git directories.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.histories import embed, sync, with_vectors
-from benchmarks.madeup import grow
-from benchmarks.measure import Sample, asked, compare, interleave, no_collection
-from benchmarks.peaks import peak_of
-from benchmarks.places import own_home
-from benchmarks.projects import specs_of
-from benchmarks.report import Claim, Figure, Goal
-from benchmarks.retrieval import Pair, found_by, query_of, related
+from benchmarks.measurement.peak import peak_of
+from benchmarks.measurement.sampling import Sample, asked, compare, interleave, no_collection
+from benchmarks.results.report import Claim, Figure, Goal
+from benchmarks.rooms.retrieval import Pair, found_by, query_of, related
+from benchmarks.subjects.commits import grow
+from benchmarks.subjects.histories import embed, sync, with_vectors
+from benchmarks.subjects.home import own_home
+from benchmarks.subjects.projects import specs_of
 from clew.history.store.sqlite import SqliteHistory
 from clew.kit.git import run_git
 from clew.models.embedding import packaged_embedder
@@ -172,7 +172,7 @@ def _ours(store: SqliteHistory, method: str, row: sqlite3.Row, query: str) -> li
 def main(directories: list[str]) -> int:
     """Print the retrieval table for the git directories that are named."""
     if not directories:
-        print("usage: python -m benchmarks.thread DIRECTORY...", file=sys.stderr)
+        print("usage: python -m benchmarks.rooms.thread DIRECTORY...", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="clew-thread-") as place:
         index = Path(place) / "index" / "db.sqlite3"

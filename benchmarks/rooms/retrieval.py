@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.bench import Bench
-from benchmarks.histories import with_vectors
-from benchmarks.measure import Sample, compare, interleave, median_of, timed
-from benchmarks.report import Claim, Figure
+from benchmarks.measurement.sampling import Sample, compare, interleave, median_of, timed
+from benchmarks.results.report import Claim, Figure
+from benchmarks.subjects.histories import with_vectors
 from clew.history.search.search import search_commits
 from clew.history.semantic.search import search_semantic
 from clew.history.store.base import COUNTED

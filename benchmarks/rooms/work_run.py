@@ -11,9 +11,9 @@ from itertools import count
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave
-from benchmarks.places import own_home
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.sampling import Sample, Series, compare, interleave
+from benchmarks.results.report import Claim, Figure, Goal
+from benchmarks.subjects.home import own_home
 from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore
 from clew.work.journal.journal import open_journal

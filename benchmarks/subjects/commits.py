@@ -10,7 +10,7 @@ from itertools import islice, repeat
 import zstandard
 
 from benchmarks.bench import Bench
-from benchmarks.originals import OriginalIndex
+from benchmarks.subjects.originals import OriginalIndex
 from clew.history.model import CommitMeta, IndexedCommit, Repo
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import index_commit

@@ -1,7 +1,7 @@
 """Commands: does search find what people mean, and how long does it take?
 
 Half of the queries is held out by a hash of their text: settings and word lists were only ever
-judged by the other half. `python -m benchmarks.command_search` prints the table of the quality.
+judged by the other half. `python -m benchmarks.rooms.command_search` prints the table of the quality.
 """
 
 from __future__ import annotations
@@ -15,8 +15,16 @@ from itertools import cycle
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.measure import Sample, Series, compare, interleave, median_of, no_collection, timed
-from benchmarks.report import Claim, Figure, Goal
+from benchmarks.measurement.sampling import (
+    Sample,
+    Series,
+    compare,
+    interleave,
+    median_of,
+    no_collection,
+    timed,
+)
+from benchmarks.results.report import Claim, Figure, Goal
 from clew.commands.model import Command
 from clew.commands.search.ranking import CommandIndex, Hit
 
@@ -24,7 +32,7 @@ NAME = "command_search"
 TITLE = "Commands: finding the right one, and the time of a search"
 FULL = {"rounds": 20, "commands": 10_000, "searches": 60}
 QUICK = {"rounds": 2, "commands": 10_000, "searches": 30}
-DATA = Path(__file__).with_name("data")
+DATA = Path(__file__).parents[1] / "data"
 ALGORITHMS = {"cosine": "word cosine", "tfidf": "TF-IDF", "bm25": "BM25", "ranked": "ours"}
 DEPTH = 10
 MEASURE_NOTE = (

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.measure import Comparison, Summary
+from benchmarks.measurement.sampling import Comparison, Summary
 
 HEADINGS = ("figure", "subject", "baseline", "ratio", "n", "goal")
 

@@ -1,0 +1,1 @@
+"""What was found, and how it is shown."""

@@ -1,0 +1,1 @@
+"""Claims about the rooms: history, specs, work, commands, thread."""

@@ -1,0 +1,1 @@
+"""Claims about the server: its start, its calls, its memory."""

@@ -1,0 +1,1 @@
+"""What is measured on: histories, specs, and the original systems' ways to answer."""
