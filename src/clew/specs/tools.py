@@ -10,6 +10,7 @@ from clew.specs.store.store import open_store
 
 if TYPE_CHECKING:
     from clew.kit.call import Call
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
@@ -66,13 +67,12 @@ def query(arguments: dict[str, Any], call: Call) -> Answer:
 
 def spec_get(arguments: dict[str, Any], call: Call) -> Answer:
     """One spec with its body."""
-    store = store_of(call)
-    return _json(spec_data(store, store.load(arguments["id"])))
+    return _json(spec_data(*store_of(call).find(arguments["id"])))
 
 
-def spec_data(store: SpecStore, spec: Spec) -> dict[str, Any]:
-    """Everything about one spec."""
-    graph = store.graph()
+def spec_data(spec: Spec, found: Snapshot) -> dict[str, Any]:
+    """Everything about one spec, given all of them."""
+    graph = found.graph()
     shown: dict[str, Any] = {
         "id": spec.id,
         "title": spec.title,
@@ -98,10 +98,7 @@ def spec_data(store: SpecStore, spec: Spec) -> dict[str, Any]:
 
 def status(arguments: dict[str, Any], call: Call) -> Answer:
     """Counts by status; in one line if that is wanted."""
-    store = store_of(call)
-    counts = pages.status_counts(store)
-    if arguments.get("include_activity"):
-        counts["in_progress_activity"] = pages.activity(store)
+    counts = pages.status_counts(store_of(call), activity=bool(arguments.get("include_activity")))
     if arguments.get("brief"):
         return Answer(pages.brief_status(counts), data=counts)
     return _json(counts)
@@ -128,8 +125,8 @@ def search(arguments: dict[str, Any], call: Call) -> Answer:
     from clew.specs.query.search import find_specs
 
     store = store_of(call)
-    fits, graph = pages.status_filter(arguments.get("status")), store.graph()
-    found = [head for head in find_specs(store, arguments["query"]) if fits(head, graph)]
+    fits, snapshot = pages.status_filter(arguments.get("status")), store.snapshot()
+    graph = snapshot.graph()
     return _json(
         [
             {
@@ -138,14 +135,15 @@ def search(arguments: dict[str, Any], call: Call) -> Answer:
                 "status": pages.shown_status(head, graph),
                 "type": head.type,
             }
-            for head in found
+            for head in find_specs(store, arguments["query"], snapshot)
+            if fits(head, graph)
         ]
     )
 
 
 def diagnose(arguments: dict[str, Any], call: Call) -> Answer:
     """What is wrong with a spec."""
-    from clew.specs.change.diagnose import diagnose_any
+    from clew.specs.check.diagnose import diagnose_any
 
     return _json(diagnose_any(store_of(call), arguments["id"]))
 
@@ -163,6 +161,6 @@ def lint(arguments: dict[str, Any], call: Call) -> Answer:
 
 def verify(arguments: dict[str, Any], call: Call) -> Answer:
     """Whether a spec's criteria are met."""
-    from clew.specs.check.verify import verify as check
+    from clew.specs.check.diagnose import verify as check
 
     return _json(check(store_of(call).load(arguments["id"])))

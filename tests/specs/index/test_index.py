@@ -21,7 +21,10 @@ from tests.specs.making import Project
 
 @pytest.fixture
 def project(tmp_path):
-    return Project(tmp_path)
+    project = Project(tmp_path)
+    project.store.start_watching()
+    yield project
+    project.store.close()
 
 
 @pytest.fixture(params=["watched", "unwatched"])

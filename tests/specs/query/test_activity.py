@@ -7,6 +7,7 @@ from clew.specs.change.approval import approve
 from clew.specs.change.lifecycle import apply_status
 from clew.specs.model import Changes
 from clew.specs.query.activity import recent
+from clew.specs.store import audit
 from tests.specs.making import Project
 from tests.support.repos import Repository
 
@@ -38,6 +39,16 @@ def test_the_audit_trail(project):
     assert events(project, since="2100-01-01") == []
     assert len(events(project, since="1h")) == 6
     assert events(project, by="nobody at all") == []
+
+
+def test_the_order_is_that_of_the_trail_whatever_the_clock_says(project, monkeypatch):
+    made = project.store.create({"type": "code"}, "# New\n", actor="cli").id
+    clock = iter(["2026-01-22T10:00:00.000Z"] * 3 + ["2026-01-22T09:00:00.000Z"] * 2)
+    monkeypatch.setattr(audit, "utc_now", lambda **_: next(clock))
+    for status in ("in_progress", "paused", "in_progress", "failed", "pending"):
+        apply_status(project.store, made, status, actor="mcp")
+    actions = [action for action, _, _ in events(project, since="2026-01-01")]
+    assert actions == ["RESET", "FAILED", "STARTED", "PAUSED", "STARTED", "CREATED"]
 
 
 def test_git_knows_what_came_before(project):

@@ -217,7 +217,7 @@ def test_a_given_id_must_be_new(project):
     for name in ("d.1", "old"):
         with pytest.raises(Conflict, match="exists already"):
             project.store.create({}, "# T\n", actor="test", spec_id=name)
-    with pytest.raises(Invalid, match="no valid spec"):
+    with pytest.raises(Invalid, match="not be a valid spec"):
         project.store.create({"status": "nonsense"}, "# T\n", actor="test")
 
 

@@ -47,7 +47,7 @@ def _lint_summary(report: LintReport) -> str:
 @project_option
 def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
     """Check whether a spec's acceptance criteria are met."""
-    from clew.specs.check.verify import verify as look
+    from clew.specs.check.diagnose import verify as look
 
     found = look(opened(project).load(spec_id))
     lines = [f"{found['spec_id']}: {found['verification_notes']}"]
@@ -61,7 +61,7 @@ def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
 @project_option
 def diagnose(spec_id: str, project: str | None) -> Outcome:
     """Diagnose problems of a spec."""
-    from clew.specs.change.diagnose import diagnose_any
+    from clew.specs.check.diagnose import diagnose_any
 
     found = diagnose_any(opened(project), spec_id)
     rows = tuple(
@@ -100,10 +100,7 @@ def export(
     from clew.specs.query.search import matching_heads
 
     store = opened(project)
-    if query:
-        heads = matching_heads(store, " ".join(query), archived=archived)
-    else:
-        heads = store.heads(archived=archived)
+    heads = matching_heads(store, " ".join(query), archived=archived)
     text = export_specs(store, heads, form, fields_of(fields))
     if output:
         write_atomic(Path(output), text if text.endswith("\n") else f"{text}\n")
@@ -123,8 +120,9 @@ def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
     from clew.specs.query.search import matching_heads
 
     store = opened(project)
-    heads = matching_heads(store, " ".join(query)) if query else store.heads()
-    drawn = render(build_dag(heads, store.graph()), form)
+    snapshot = store.snapshot()
+    heads = matching_heads(store, " ".join(query), snapshot)
+    drawn = render(build_dag(heads, snapshot.graph()), form)
     return Outcome({"format": form, "text": drawn}, (drawn.rstrip("\n"),))
 
 

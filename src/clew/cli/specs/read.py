@@ -120,9 +120,8 @@ def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Ou
     """Show one spec."""
     from clew.specs.tools import spec_data
 
-    store = opened(project)
-    found = store.load(spec_id)
-    data = spec_data(store, found)
+    found, snapshot = opened(project).find(spec_id)
+    data = spec_data(found, snapshot)
     if raw:
         return Outcome(data, (found.raw.decode("utf-8", "replace").rstrip("\n"),))
     if only_body:
@@ -182,10 +181,7 @@ def status(*, brief: bool, include_activity: bool, project: str | None) -> Outco
     """Count specs by status."""
     from clew.specs.query import lists as pages
 
-    store = opened(project)
-    counts = pages.status_counts(store)
-    if include_activity:
-        counts["in_progress_activity"] = pages.activity(store)
+    counts = pages.status_counts(opened(project), activity=include_activity)
     if brief:
         return Outcome(counts, (pages.brief_status(counts),))
     names = [name for name in counts if isinstance(counts[name], int)]

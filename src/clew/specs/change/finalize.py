@@ -11,23 +11,19 @@ from clew.specs.check.drift import FIELD as HASHES
 from clew.specs.check.drift import hashes_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES, Changes
-from clew.specs.query.commits import commits_of, has_agent_author, is_dirty, worktree_of
+from clew.specs.query.commits import branch_of, commits_of, has_agent_author, is_dirty, worktree_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
 
 _FINALIZABLE = ("in_progress", "completed", "failed")
 _RESETTABLE = ("failed", "in_progress", "needs_attention", "paused")
-
-
-def branch_of(spec: Spec, config: Config) -> str:
-    """The branch that a spec's work is on."""
-    return spec.text("branch") or f"{config.text('defaults', 'branch_prefix') or 'chant/'}{spec.id}"
 
 
 def finalize(
@@ -46,13 +42,12 @@ def finalize(
     Whoever knows the commits has looked at the worktree; else they are found by their subjects.
     What an agent did waits for approval where the configuration wants that.
     """
-    spec = store.load(spec_id)
+    spec, found = store.find(spec_id)
     _check_finalizable(spec)
-    _check_members(store, spec)
+    _check_members(found, spec)
     if commits is None:
         _check_worktree(store, branch_of(spec, config))
         commits = _found_commits(store.paths.root, spec, allow_none=allow_no_commits)
-    waiting = store.graph().dependents(spec.id)
     must_be_approved = config.flag("approval", "require_approval_for_agent_work") and (
         by_agent or has_agent_author(store.paths.root, commits)
     )
@@ -73,11 +68,12 @@ def finalize(
 
     done = store.change(spec.id, edit, actor=actor)
     completed = after_move(store, done, actor=actor)
-    graph = store.graph()
+    after = store.snapshot()
+    waiting = [name for name in found.graph().dependents(spec.id) if name in after.by_id]
     return {
         "id": done.id,
         "commits": list(done.words("commits")),
-        "unblocked": [name for name in waiting if graph.state(name).status == "ready"],
+        "unblocked": [name for name in waiting if after.graph().state(name).status == "ready"],
         "completed_groups": completed,
     }
 
@@ -105,10 +101,9 @@ def _check_worktree(store: SpecStore, branch: str) -> None:
         )
 
 
-def _check_members(store: SpecStore, spec: Spec) -> None:
-    heads = {head.id: head for head in store.heads()}
-    members = [heads[name] for name in store.graph().members(spec.id) if name in heads]
-    open_members = [head.id for head in members if head.status not in DONE_STATUSES]
+def _check_members(found: Snapshot, spec: Spec) -> None:
+    members = [found.by_id[name] for name in found.graph().members(spec.id)]
+    open_members = [h.id for h in members if not h.archived and h.status not in DONE_STATUSES]
     if open_members:
         raise Conflict(
             f"Failed to finalize spec: Cannot complete driver spec '{spec.id}' while "

@@ -9,6 +9,7 @@ from clew.kit.times import utc_now
 from clew.specs.model import DONE_STATUSES, STATUSES, Changes
 
 if TYPE_CHECKING:
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Spec
     from clew.specs.store.store import SpecStore
 
@@ -81,28 +82,29 @@ def after_move(store: SpecStore, spec: Spec, *, actor: str) -> list[str]:
     """
     completed = []
     for driver in store.graph().drivers_of(spec.id):
+        found = store.snapshot()  # a driver that was moved counts for the one above it
+        if driver not in found.by_id or found.by_id[driver].archived:
+            continue
         if spec.status == "in_progress":
-            starting = _FRESH if _has_failed_member(store, driver) else _FRESH | {"failed"}
+            starting = _FRESH if _has_failed_member(found, driver) else _FRESH | {"failed"}
             _move_driver(store, driver, starting, {"status": "in_progress"}, spec, actor)
         elif spec.status == "failed":
             moving = frozenset(STATUSES) - DONE_STATUSES - {"failed"}
             _move_driver(store, driver, moving, {"status": "failed"}, spec, actor)
-        elif spec.status in DONE_STATUSES and _all_done(store, driver):
+        elif spec.status in DONE_STATUSES and _all_done(found, driver):
             fields = {"status": "completed", "completed_at": utc_now(), "model": _AUTO_MODEL}
             if _move_driver(store, driver, _RUNNING, fields, spec, actor):
                 completed.append(driver)
     return completed
 
 
-def _has_failed_member(store: SpecStore, driver: str) -> bool:
-    found = store.snapshot()
+def _has_failed_member(found: Snapshot, driver: str) -> bool:
     members = [found.by_id[name] for name in found.graph().members(driver)]
     return any(member.status == "failed" for member in members)
 
 
-def _all_done(store: SpecStore, driver: str) -> bool:
+def _all_done(found: Snapshot, driver: str) -> bool:
     """Whether every member is done, and not all of them by being cancelled."""
-    found = store.snapshot()
     members = [found.by_id[name] for name in found.graph().members(driver)]
     done = all(member.archived or member.status in DONE_STATUSES for member in members)
     return done and any(member.status == "completed" for member in members)
@@ -125,6 +127,5 @@ def _move_driver(
         note = f"follows from {member.id}: {member.status}"
         return Changes(fields, note=note) if moved else Changes()
 
-    if not store.head(driver).archived:
-        store.change(driver, edit, actor=actor)
+    store.change(driver, edit, actor=actor)
     return moved

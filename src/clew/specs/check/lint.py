@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Head, Problem, Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
@@ -63,12 +64,12 @@ class LintReport(NamedTuple):
 
 def lint_all(store: SpecStore, config: Config) -> LintReport:
     """Every active spec, and every file that cannot be read as one."""
-    heads = store.heads()
-    around = surroundings(store, config)
+    found = store.snapshot()
+    around = surroundings(store, config, found)
     findings: list[Finding] = []
-    broken = list(parse_findings(store.problems()))
+    broken = list(parse_findings(found.problems))
     checked = [finding.spec_id for finding in broken]
-    for head in heads:
+    for head in found.active:
         try:
             spec = store.read(head)
         except (ClewError, FileNotFoundError):
@@ -80,7 +81,7 @@ def lint_all(store: SpecStore, config: Config) -> LintReport:
 
 def lint_specs(store: SpecStore, config: Config, specs: Iterable[Spec]) -> LintReport:
     """These specs, among all the others."""
-    around = surroundings(store, config)
+    around = surroundings(store, config, store.snapshot())
     chosen = list(specs)
     findings = [finding for spec in chosen for finding in check_spec(spec, around)]
     return LintReport(tuple(findings), tuple(spec.id for spec in chosen))
@@ -109,10 +110,10 @@ def parse_findings(problems: Iterable[Problem]) -> Iterator[Finding]:
         )
 
 
-def surroundings(store: SpecStore, config: Config) -> Surroundings:
+def surroundings(store: SpecStore, config: Config, found: Snapshot) -> Surroundings:
     """What the rules need to know of all the specs and of the configuration."""
-    every = store.heads(archived=True)
-    ways = [way for way in store.graph().cycles() if way]
+    every = found.heads(archived=True)
+    ways = [way for way in found.graph().cycles() if way]
     project = store.paths.root
 
     def output_problem(spec: Spec) -> str | None:
@@ -126,7 +127,7 @@ def surroundings(store: SpecStore, config: Config) -> Surroundings:
         known_ids=frozenset(head.id for head in every),
         groups=frozenset(name for head in every for name in ancestors_of(head.id)),
         cycles={name: _turned(way, name) for way in ways for name in _named(way)},
-        overlaps=Overlaps([head for head in every if not head.archived]),
+        overlaps=Overlaps(found.active),
         check_output=output_problem,
     )
 

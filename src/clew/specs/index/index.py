@@ -1,7 +1,8 @@
 """All specs at a glance: heads kept in memory and on disk, checked against the files.
 
-Three ways to know that nothing changed, the cheapest first: the kernel reports no event (from a
-process's second look on), each file's stat is as it was, or the file is read. See the README.
+Three ways to know that nothing changed, the cheapest first: the kernel reports no event (in a
+process that serves many requests), each file's stat is as it was, or the file is read.
+See the README.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from clew.kit.paths import ARCHIVE, SPECS
 from clew.specs.files.ids import sort_key
 from clew.specs.files.parse import Identity, Unreadable, make_spec, read_file, unreadable
-from clew.specs.index import cache_file as indexfile
+from clew.specs.index import cache_file
 from clew.specs.index.cache_file import Entry, no_collection
 from clew.specs.index.inotify import Watch
 from clew.specs.model import Head, Problem
@@ -31,7 +32,10 @@ _CHEAP_READS = 16  # reading so many files again, and one in a hundred, is cheap
 
 
 class Snapshot:
-    """All specs at one moment. `generation` is another number whenever anything is different."""
+    """All specs at one moment, never changed: a request takes one and uses nothing else.
+
+    `generation` is another number whenever anything is different.
+    """
 
     def __init__(self, generation: int, heads: list[Head], problems: list[Problem]) -> None:
         self.generation = generation
@@ -42,6 +46,10 @@ class Snapshot:
         self.archived_ids = [head.id for head in self.archived]
         self.problems = problems
         self._graph: Graph | None = None
+
+    def heads(self, *, archived: bool = False) -> list[Head]:
+        """The active specs in order and, if asked for, the archived ones after them."""
+        return self.active + self.archived if archived else self.active
 
     def graph(self) -> Graph:
         """What waits for what; worked out once."""
@@ -61,7 +69,7 @@ class Index:
         self._entries: dict[str, Entry] | None = None
         self._snapshot = Snapshot(0, [], [])
         self._watch: Watch | None = None
-        self._watchable = True
+        self._watchable = False
         self._roots: list[tuple[int, int] | None] = []
         self._looked = 0.0
 
@@ -76,6 +84,19 @@ class Index:
                 self._look_at(changed)
             return self._snapshot
 
+    def start_watching(self) -> None:
+        """Let the kernel report changes from the next look on."""
+        with self._guard:
+            self._watchable = True
+
+    def close(self) -> None:
+        """Stop watching; what is known stays."""
+        with self._guard:
+            self._watchable = False
+            if self._watch is not None:
+                self._watch.close()
+                self._watch = None
+
     def _reported(self) -> set[str] | None:
         """The files that the watch reports; None where all must be looked at."""
         watch = self._watch
@@ -89,17 +110,15 @@ class Index:
         return [_directory_identity(p) for p in (self._paths.specs, self._paths.archive)]
 
     def _look_at_all(self) -> None:
-        first = self._entries is None
-        known = indexfile.load(self._paths) if self._entries is None else self._entries
-        if not first:
-            self._start_watch()
+        known = cache_file.load(self._paths) if self._entries is None else self._entries
+        self._start_watch()
         self._looked = time.monotonic()
         self._roots = self._root_identities()
         look = _Look(self._paths, known, self._watch)
         look.scan(SPECS, archived=False)
         look.scan(ARCHIVE, archived=True)
         if look.watch_failed:
-            self._watch, self._watchable = None, False
+            self.close()
         self._take(known, look)
         if len(look.read) > _CHEAP_READS + len(look.entries) // 100:
             self._save(look.entries)
@@ -109,7 +128,7 @@ class Index:
         ordered = [*self._snapshot.active, *self._snapshot.archived]
         if len(ordered) == _count(entries.values()):
             paths = {head.path: None for head in ordered} | dict.fromkeys(entries)
-            indexfile.save(self._paths, {path: entries[path] for path in paths})
+            cache_file.save(self._paths, {path: entries[path] for path in paths})
 
     def _start_watch(self) -> None:
         if self._watch is not None and self._watch.is_ours:

@@ -113,10 +113,6 @@ class Watch:
                 os.close(self._descriptor)
         self._descriptor = -1
 
-    def __del__(self) -> None:
-        """A watch that nobody holds is closed."""
-        self.close()
-
 
 def _is_local(ctypes: Any, libc: Any, directory: Path) -> bool:
     """Whether the file system is one on which nothing changes behind this kernel's back."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from itertools import accumulate
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.kit.errors import ClewError
@@ -67,18 +69,24 @@ def recent(
     since: str | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> list[dict[str, Any]]:
-    """The events, the newest first; `by` is a part of a name, `since` leaves out what is older."""
+    """The events, the newest first; `by` is a part of a name, `since` leaves out what is older.
+
+    What the audit trail says comes in the order of the trail, whatever the clock said.
+    """
     begin = since_of(since) if since else None
     recorded = list(audit_events(store, spec_id))
     known = {(event.spec_id, event.action) for event in recorded}
     earlier = [e for e in git_events(store.project) if (e.spec_id, e.action) not in known]
-    kept = [event for event in (*recorded, *earlier) if spec_id in {None, event.spec_id}]
+    times = accumulate((_moment(event.time) for event in recorded), max)
+    dated = [(_moment(event.time), event) for event in reversed(earlier)]
+    dated += zip(times, recorded, strict=True)
+    kept = [pair for pair in dated if spec_id in {None, pair[1].spec_id}]
     if by:
-        kept = [event for event in kept if by.lower() in event.by.lower()]
+        kept = [pair for pair in kept if by.lower() in pair[1].by.lower()]
     if begin is not None:
-        kept = [event for event in kept if _moment(event.time) >= begin]
-    newest = sorted(kept, key=lambda event: _moment(event.time), reverse=True)[:limit]
-    return [event.as_json() for event in newest]
+        kept = [pair for pair in kept if _moment(pair[1].time) >= begin]
+    newest = sorted(kept, key=itemgetter(0))[::-1][:limit]
+    return [event.as_json() for _, event in newest]
 
 
 def audit_events(store: SpecStore, spec_id: str | None = None) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""The commits that were made for a spec: found in git by their subjects, or listed in the spec."""
+"""What git has of a spec: its commits, found by their subjects or listed, its branch, worktree."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from clew.specs.model import Spec
+    from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
 
 _AGENT = re.compile(
@@ -86,6 +88,11 @@ def has_agent_author(project: Path, commits: Sequence[str]) -> bool:
     form = "--format=%(trailers:key=Co-Authored-By,valueonly)"
     told = run_git("log", "--no-walk", form, *map(guard, commits), "--", cwd=project, check=False)
     return _AGENT.search(told) is not None
+
+
+def branch_of(spec: Spec, config: Config) -> str:
+    """The branch that a spec's work is on."""
+    return spec.text("branch") or f"{config.text('defaults', 'branch_prefix') or 'chant/'}{spec.id}"
 
 
 def worktree_of(project: Path, branch: str) -> Path | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from clew.specs.index.graph import Graph
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Head
     from clew.specs.store.store import SpecStore
 
@@ -78,13 +79,12 @@ def list_specs(
     offset: int = 0,
 ) -> dict[str, Any]:
     """One page of specs; without a status or a query, cancelled ones are left out."""
-    graph = store.graph()
+    found = store.snapshot()
+    heads, graph = found.active, found.graph()
     if query:
         from clew.specs.query.search import matching_heads
 
-        heads = matching_heads(store, query)
-    else:
-        heads = store.heads()
+        heads = matching_heads(store, query, found)
     fits = status_filter(status, hide_cancelled=not query)
     kept = [head for head in heads if fits(head, graph)]
     wanted = set(labels)
@@ -92,23 +92,23 @@ def list_specs(
         kept = [head for head in kept if wanted.intersection(head.labels)]
     if spec_type:
         kept = [head for head in kept if head.type == spec_type]
-    return _page(kept, graph, limit, offset, store)
+    return _page(kept, found, limit, offset)
 
 
 def ready_specs(
     store: SpecStore, *, limit: int = DEFAULT_LIMIT, offset: int = 0, labels: Iterable[str] = ()
 ) -> dict[str, Any]:
     """One page of the specs that can be worked on now. Groups are worked through their members."""
-    graph = store.graph()
-    ready, wanted = set(graph.ready()), set(labels)
+    found = store.snapshot()
+    ready, wanted = set(found.graph().ready()), set(labels)
     kept = [
         head
-        for head in store.heads()
+        for head in found.active
         if head.id in ready
         and head.type != "group"
         and (not wanted or wanted.intersection(head.labels))
     ]
-    return _page(kept, graph, limit, offset, store)
+    return _page(kept, found, limit, offset)
 
 
 def status_filter(
@@ -123,11 +123,9 @@ def status_filter(
     return lambda head, graph: shown_status(head, graph) == status
 
 
-def _page(
-    heads: list[Head], graph: Graph, limit: int, offset: int, store: SpecStore
-) -> dict[str, Any]:
+def _page(heads: list[Head], found: Snapshot, limit: int, offset: int) -> dict[str, Any]:
     limit, offset = max(0, limit), max(0, offset)
-    specs = [summary(head, graph) for head in heads[offset : offset + limit]]
+    specs = [summary(head, found.graph()) for head in heads[offset : offset + limit]]
     page: dict[str, Any] = {
         "specs": specs,
         "total": len(heads),
@@ -136,26 +134,29 @@ def _page(
     }
     if offset + len(specs) < len(heads) and specs:
         page["next_offset"] = offset + len(specs)
-    return with_problems(page, store)
+    return _with_problems(page, found)
 
 
-def with_problems(answer: dict[str, Any], store: SpecStore) -> dict[str, Any]:
+def _with_problems(answer: dict[str, Any], found: Snapshot) -> dict[str, Any]:
     """The answer and, where there are any, the files that could not be read as specs."""
-    problems = store.problems()
-    if problems:
-        answer["problems"] = [problem._asdict() for problem in problems]
+    if found.problems:
+        answer["problems"] = [problem._asdict() for problem in found.problems]
     return answer
 
 
-def status_counts(store: SpecStore) -> dict[str, Any]:
-    """How many specs there are of each status."""
-    graph = store.graph()
+def status_counts(store: SpecStore, *, activity: bool = False) -> dict[str, Any]:
+    """How many specs there are of each status and, if asked for, what happens to those in progress."""
+    found = store.snapshot()
     counts = dict.fromkeys(("total", *_COUNTED), 0)
-    for head in store.heads():
-        shown = shown_status(head, graph)
+    for head in found.active:
+        status = shown_status(head, found.graph())
         counts["total"] += 1
-        counts[_COUNTED_AS.get(shown, shown)] += 1
-    return with_problems({**counts}, store)
+        counts[_COUNTED_AS.get(status, status)] += 1
+    answer = _with_problems({**counts}, found)
+    if activity:
+        running = [head for head in found.active if head.status == "in_progress"]
+        answer["in_progress_activity"] = [_activity_of(store, head) for head in running]
+    return answer
 
 
 def brief_status(counts: dict[str, Any]) -> str:
@@ -166,12 +167,8 @@ def brief_status(counts: dict[str, Any]) -> str:
     return " | ".join(parts) or "No specs"
 
 
-def activity(store: SpecStore) -> list[dict[str, Any]]:
-    """The specs in progress, and when each of them and its log last changed."""
-    return [_activity_of(store, head) for head in store.heads() if head.status == "in_progress"]
-
-
 def _activity_of(store: SpecStore, head: Head) -> dict[str, Any]:
+    """A spec in progress, and when it and its log last changed."""
     log = store.paths.log_file(head.id)
     try:
         logged: float | None = log.stat().st_mtime

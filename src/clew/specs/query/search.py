@@ -26,16 +26,18 @@ _LONGEST_SNIPPET = 160
 _ID_PART = re.compile(r"[0-9a-z.-]*\d[0-9a-z.-]*")
 
 
-def find_specs(store: SpecStore, text: str) -> list[Head]:
+def find_specs(store: SpecStore, text: str, snapshot: Snapshot | None = None) -> list[Head]:
     """The active specs whose title or body contains the text, whatever its case, in order."""
-    snapshot = store.snapshot()
+    snapshot = snapshot or store.snapshot()
     found = _ids_with(store, snapshot, text)
     return [head for head in snapshot.active if head.id in found]
 
 
-def matching_heads(store: SpecStore, query: str, *, archived: bool = False) -> list[Head]:
-    """The specs that a query finds, in order."""
-    return _matching(store, store.snapshot(), parse_query(query), archived=archived)
+def matching_heads(
+    store: SpecStore, query: str, snapshot: Snapshot | None = None, *, archived: bool = False
+) -> list[Head]:
+    """The specs that a query finds, in order; all of them where it is empty."""
+    return _matching(store, snapshot or store.snapshot(), parse_query(query), archived=archived)
 
 
 def search_specs(

@@ -19,19 +19,19 @@ _LONGEST_VALUE = 500
 
 def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details: Any) -> None:
     """Add one line: when, who, which tool, what was done to which spec."""
-    now = utc_now(milliseconds=True)
-    entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
-    entry.update({key: value for key, value in details.items() if value is not None})
     paths.make_store()
-    line = dumps_bytes(entry) + b"\n"
     with locked(paths.lock_file("-audit")), paths.audit.open("ab+") as trail:
+        now = utc_now(milliseconds=True)
+        entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
+        entry.update({key: value for key, value in details.items() if value is not None})
+        line = dumps_bytes(entry) + b"\n"
         if _is_torn(trail.fileno()):
             line = b"\n" + line
         trail.write(line)
 
 
 def entries(paths: ProjectPaths, spec_id: str | None = None) -> Iterator[dict[str, Any]]:
-    """The lines, the oldest first; what is not a line (torn by a crash) is passed over."""
+    """The lines, the oldest first; what is not a line (torn by a crash) is ignored."""
     try:
         trail = paths.audit.open("rb")
     except FileNotFoundError:

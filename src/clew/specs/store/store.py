@@ -47,7 +47,7 @@ NOT_INITIALIZED = "Chant not initialized. Run `chant init` first."
 _REPAIR = "Repair the file by hand; nothing changes it until then."
 _ATTEMPTS = 20
 _MOST_STORES = 8
-_stores: dict[str, SpecStore] = {}
+_stores: dict[Path, SpecStore] = {}
 _stores_guard = threading.Lock()
 
 
@@ -62,10 +62,14 @@ def open_store(settings: Mapping[str, str] | None = None, project: str | None = 
     if not (root / ".chant" / "specs").is_dir():
         raise NotFound(NOT_INITIALIZED)
     with _stores_guard:
-        store = _stores.pop(str(root), None) or SpecStore(root)
-        _stores[str(root)] = store
+        store = _stores.pop(root, None)
+        if store is None:
+            store = SpecStore(root)
+        else:
+            store.start_watching()  # a process that asks again will ask more often
+        _stores[root] = store
         while len(_stores) > _MOST_STORES:
-            del _stores[next(iter(_stores))]
+            _stores.pop(next(iter(_stores))).close()
     return store
 
 
@@ -85,14 +89,21 @@ class SpecStore:
 
         return TextIndex(self.project)
 
+    def start_watching(self) -> None:
+        """Let the kernel report changes, so that later looks cost next to nothing."""
+        self._index.start_watching()
+
+    def close(self) -> None:
+        """Free what the system holds for this store; it can still be used."""
+        self._index.close()
+
     def snapshot(self) -> Snapshot:
         """All specs as their files are now; one object as long as nothing changes."""
         return self._index.snapshot()
 
     def heads(self, *, archived: bool = False) -> list[Head]:
         """The active specs in order and, if asked for, the archived ones after them."""
-        found = self.snapshot()
-        return found.active + found.archived if archived else list(found.active)
+        return self.snapshot().heads(archived=archived)
 
     def problems(self) -> list[Problem]:
         """The files that cannot be read as specs."""
@@ -111,24 +122,19 @@ class SpecStore:
 
     def resolve(self, partial: str) -> str:
         """The full id that is meant by a part of it."""
-        found = self.snapshot()
-        if partial in found.by_id:
-            return partial
-        try:
-            return resolve(partial, found.ids, found.archived_ids, today())
-        except NotFound:
-            broken = {_id_in(problem.path): problem for problem in found.problems}
-            with suppress(NotFound):
-                meant = resolve(partial, list(broken), [], today())
-                raise Invalid(f"This spec cannot be read: {broken[meant]}", _REPAIR) from None
-            raise
+        return _resolved(partial, self.snapshot()).id
 
     def load(self, partial: str) -> Spec:
         """One spec in full, by its id or a part of it; archived ones too."""
-        for _ in range(_ATTEMPTS):
+        return self._direct(partial) or self.find(partial)[0]
+
+    def find(self, partial: str, found: Snapshot | None = None) -> tuple[Spec, Snapshot]:
+        """One spec in full, and all specs at the moment at which it was found."""
+        for attempt in range(_ATTEMPTS):
+            if found is None or attempt:
+                found = self.snapshot()
             with suppress(FileNotFoundError):  # archived or deleted since the look
-                direct = self._direct(partial)
-                return direct or self.read(self.snapshot().by_id[self.resolve(partial)])
+                return self.read(_resolved(partial, found)), found
         raise Conflict(f"Spec '{clipped(shown_text(partial))}' is being moved", "Try again.")
 
     def read(self, head: Head) -> Spec:
@@ -179,7 +185,7 @@ class SpecStore:
                     return before
                 if self._replace(before, raw):
                     return self._changed(before, actor, changes.note)
-        raise Conflict(f"Spec '{spec_id}' is changed all the time by others", "Try again.")
+        raise Conflict(f"Spec '{spec_id}' keeps being modified by another process", "Try again.")
 
     def _read_for_change(self, spec_id: str) -> Spec:
         direct = self._direct(spec_id)
@@ -273,6 +279,20 @@ class SpecStore:
             raise Unavailable(f"The change was refused: {os_reason(error)}", hint) from error
 
 
+def _resolved(partial: str, found: Snapshot) -> Head:
+    """The spec that is meant by its id or a part of it."""
+    if partial in found.by_id:
+        return found.by_id[partial]
+    try:
+        return found.by_id[resolve(partial, found.ids, found.archived_ids, today())]
+    except NotFound:
+        broken = {_id_in(problem.path): problem for problem in found.problems}
+        with suppress(NotFound):
+            meant = resolve(partial, list(broken), [], today())
+            raise Invalid(f"This spec cannot be read: {broken[meant]}", _REPAIR) from None
+        raise
+
+
 def _id_in(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
@@ -293,7 +313,7 @@ def _new_file(fields: dict[str, Any], body: str) -> bytes:
     try:
         plain = read_document(f"---\n---\n{body}".encode())
     except (FrontmatterError, UnicodeEncodeError) as error:
-        raise Invalid(f"That would be no valid spec: {error}") from error
+        raise Invalid(f"The result would not be a valid spec: {error}") from error
     return edit_document(plain, {name: given[name] for name in names})
 
 
@@ -301,7 +321,7 @@ def _checked(raw: bytes, path: str) -> Spec:
     try:
         return make_spec(raw, path, Identity(0, 0, 0, 0, settled=False), archived=False)
     except Unreadable as error:
-        raise Invalid(f"That would be no valid spec: {error.problem.cause}") from None
+        raise Invalid(f"The result would not be a valid spec: {error.problem.cause}") from None
 
 
 def _write_new(path: Path, raw: bytes) -> None:

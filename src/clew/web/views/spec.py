@@ -124,7 +124,7 @@ def actions(spec: Spec, store: SpecStore, known: Journalled, branch: Branch | No
 
 def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
     """The spec's branch against the main branch; None where there is no such branch."""
-    from clew.specs.change.finalize import branch_of
+    from clew.specs.query.commits import branch_of
     from clew.work.worktrees.main_branch import main_branch
 
     try:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.kit.git import run_git
-from clew.specs.change.finalize import branch_of
 from clew.specs.files.ids import sort_key
 from clew.specs.model import GROUP_TYPES
+from clew.specs.query.commits import branch_of
 from clew.work.journal.journal import open_journal
 from clew.work.journal.merges import Entry, MergeQueue, MergeStatus
 from clew.work.merging.candidate import conflicting_files

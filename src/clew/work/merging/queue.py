@@ -19,7 +19,7 @@ from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
 from clew.kit.locks import LOCK_TIMEOUT, refuse_stopped, try_lock
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import clipped
-from clew.specs.change.finalize import branch_of
+from clew.specs.query.commits import branch_of
 from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore
 from clew.work.agents.options import WorkOptions, worktree_settings

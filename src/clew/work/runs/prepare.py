@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, Invalid
-from clew.specs.change.finalize import branch_of as spec_branch
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
 from clew.specs.check.lint import lint_specs
 from clew.specs.check.lint_rules import ERROR
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import GROUP_TYPES, Changes
+from clew.specs.query.commits import branch_of as spec_branch
 from clew.specs.store.config import load_config
 from clew.work.agents.options import (
     WorkOptions,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.specs.change.finalize import branch_of
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.query.commits import commits_or_none, worktree_of
+from clew.specs.query.commits import branch_of, commits_or_none, worktree_of
 from clew.specs.store.config import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Problem, Spec
     from clew.specs.store.store import SpecStore
 
@@ -37,19 +37,19 @@ class Check(NamedTuple):
 
 def diagnose_any(store: SpecStore, spec_id: str) -> dict[str, Any]:
     """The diagnosis of the spec that is meant, also if its file cannot be read."""
-    problem = problem_of(store.problems(), spec_id)
+    found = store.snapshot()
+    problem = _problem_of(found.problems, spec_id)
     if problem is not None:
-        return diagnose_problem(problem)
-    spec = store.load(spec_id)
-    return diagnose(store, spec, branch_of(spec, load_config(store.paths.root)))
+        return _diagnose_problem(problem)
+    return _diagnose(store, *store.find(spec_id, found))
 
 
-def diagnose(store: SpecStore, spec: Spec, branch: str) -> dict[str, Any]:
-    """Every check, the diagnosis, and what to do about it. `branch` is where its work would be."""
-    worktree = worktree_of(store.paths.root, branch)
+def _diagnose(store: SpecStore, spec: Spec, found: Snapshot) -> dict[str, Any]:
+    """Every check, the diagnosis, and what to do about it."""
+    worktree = worktree_of(store.paths.root, branch_of(spec, load_config(store.paths.root)))
     commits = commits_or_none(store.paths.root, spec.id)
     open_boxes = parse_criteria(spec.body).unchecked
-    derived = store.graph().state(spec.id)
+    derived = found.graph().state(spec.id)
     status = "blocked" if derived.status == "blocked" else spec.status
     checks = [
         Check("Spec file", True, "Valid YAML"),
@@ -71,7 +71,29 @@ def diagnose(store: SpecStore, spec: Spec, branch: str) -> dict[str, Any]:
     }
 
 
-def problem_of(problems: Sequence[Problem], partial: str) -> Problem | None:
+def verify(spec: Spec) -> dict[str, Any]:
+    """Whether the acceptance criteria are met: the counts, the boxes that are still open."""
+    criteria = parse_criteria(spec.body)
+    return {
+        "spec_id": spec.id,
+        "verified": criteria.total > 0 and criteria.unchecked == 0,
+        "criteria": {
+            "total": criteria.total,
+            "checked": criteria.checked,
+            "unchecked": criteria.unchecked,
+        },
+        "unchecked_items": [item.source for item in criteria.open_items],
+        "verification_notes": _criteria_notes(criteria.total, criteria.unchecked),
+    }
+
+
+def _criteria_notes(total: int, unchecked: int) -> str:
+    if not total:
+        return "No acceptance criteria found"
+    return f"{unchecked} criteria not yet checked" if unchecked else "All acceptance criteria met"
+
+
+def _problem_of(problems: Sequence[Problem], partial: str) -> Problem | None:
     """The unreadable file that is meant by this id or the end of one."""
     fitting = [problem for problem in problems if partial and _stem(problem).endswith(partial)]
     return fitting[0] if len(fitting) == 1 else None
@@ -81,7 +103,7 @@ def _stem(problem: Problem) -> str:
     return problem.path.rpartition("/")[2].removesuffix(".md")
 
 
-def diagnose_problem(problem: Problem) -> dict[str, Any]:
+def _diagnose_problem(problem: Problem) -> dict[str, Any]:
     """The diagnosis of a file that cannot be read as a spec."""
     place = problem.path if problem.line is None else f"{problem.path}:{problem.line}"
     return {
