@@ -185,7 +185,7 @@ def test_a_read_only_directory_is_still_searched(repository, tmp_path, faults):
     shared.chmod(0o555)
     refused = run(unprivileged(commitmux(path, "sync")))
     assert_civil(refused)
-    assert "Choose a place that can be written" in refused.stderr
+    assert "Choose a writable place" in refused.stderr
     shared.chmod(0o755)
     assert_like_clean(path, repository)
 

@@ -166,7 +166,7 @@ def test_what_a_killed_write_leaves_hinders_nobody(project, faults, tmp_path):
     assert_civil(run(command))
     assert leftovers(project) == left
     done = run([BIN / "clew", "doctor", "--fix", "--project", project.root])
-    assert f"Removed {len(left)} files of writes that were cut off" in done.stdout + done.stderr
+    assert f"Removed {len(left)} files of interrupted writes" in done.stdout + done.stderr
     assert leftovers(project) == set()
     assert_whole(project, len(specs), extra=len(steps) + 1)
 

@@ -87,7 +87,7 @@ def test_fix_closes_the_home_and_checks_again(doctor):
     done = doctor("--fix")
 
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("Closed ~/.clew (mode 0700)\nClosed ~/.clew/http-token")
+    assert done.stdout.startswith("Restricted ~/.clew (mode 0700)\nRestricted ~/.clew/http-token")
     assert place.stat().st_mode & 0o777 == 0o700
     assert "git config --global" in done.stdout, "what is not safe is still printed as a command"
     assert not (doctor.home / ".gitconfig").exists()

@@ -75,7 +75,7 @@ def test_a_full_disk_is_told_in_one_line(words):
 def test_a_closed_output_is_told_in_one_line(words):
     done = shell(f"clew {words} >&-")
     assert done.returncode == 1
-    assert done.stderr == b"clew: Standard output is closed, so there is nowhere to answer\n"
+    assert done.stderr == b"clew: Standard output is closed\n"
 
 
 def test_with_every_stream_closed_the_exit_code_is_left():
@@ -91,7 +91,7 @@ def test_a_closed_input_is_an_empty_one():
     assert shell("clew version <&-").returncode == 0
     done = shell("clew init <&-")
     assert done.returncode == 2
-    assert b"Nothing was chosen, so nothing was changed" in done.stderr
+    assert b"Nothing was selected, so nothing was changed" in done.stderr
 
 
 @pytest.mark.parametrize("reader", ["true", "head -n 1", "sleep 0"])

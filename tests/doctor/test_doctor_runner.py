@@ -33,7 +33,7 @@ def refused(_subject):
 @pytest.mark.parametrize("function", CHECKS)
 def test_every_check_explains_itself(function):
     for check in run_checks(Subject(), (function,)):
-        assert not check.summary.startswith(("The check broke", "Not checked")), check
+        assert not check.summary.startswith(("The check crashed", "Not checked")), check
         assert check.status in {"ok", "warn", "fail"}
         assert check.summary
         assert check.status == "ok" or check.fix, f"{check.name} has no repair"
@@ -50,7 +50,7 @@ def test_a_broken_check_fails_alone():
     broken, unavailable, fine = run_checks(Subject(), functions)
 
     assert (broken.name, broken.status) == ("surprised", "fail")
-    assert broken.summary == "The check broke: ValueError: who knows"
+    assert broken.summary == "The check crashed: ValueError: who knows"
     assert unavailable.summary == "Not checked: not here"
     assert unavailable.detail == "Go there."
     assert fine.status == "ok"
@@ -149,7 +149,7 @@ def test_a_project_that_cannot_be_is_a_finding(named):
     assert jsontext.dumps(answer.data)
     [check] = [item for item in answer.data["checks"] if item["name"] == "project"]
     assert (check["status"], check["fix"]) == ("fail", "clew doctor --project DIR")
-    assert "The check broke" not in answer.text
+    assert "The check crashed" not in answer.text
 
 
 @pytest.mark.parametrize("home", ["~nosuchuser/x", "/etc/passwd", "/etc/passwd/x", "/proc/x"])

@@ -23,7 +23,7 @@ def test_a_missing_home_is_fine_and_can_be_made(own_home):
     check = home(SUBJECT)
     assert check.status == "ok"
 
-    assert run_repairs([check], SUBJECT) == ["Made ~/.clew (mode 0700)"]
+    assert run_repairs([check], SUBJECT) == ["Created ~/.clew (mode 0700)"]
     assert mode(own_home / ".clew") == 0o700
     assert home(SUBJECT).repair is None
 
@@ -36,7 +36,7 @@ def test_a_home_open_to_others_warns_and_is_closed(own_home):
     assert check.status == "warn"
     assert "mode 0755" in check.summary
     assert check.fix == "chmod 700 ~/.clew"
-    assert run_repairs([check], SUBJECT) == ["Closed ~/.clew (mode 0700)"]
+    assert run_repairs([check], SUBJECT) == ["Restricted ~/.clew (mode 0700)"]
     assert home(SUBJECT).status == "ok"
 
 
@@ -63,7 +63,7 @@ def test_a_home_that_cannot_be_made_fails(tmp_path, monkeypatch):
     check = home(SUBJECT)
 
     assert check.status == "fail"
-    assert "cannot be made" in check.summary
+    assert "cannot be created" in check.summary
     assert check.repair is None
 
 
@@ -166,4 +166,4 @@ def test_everything_in_a_directory_of_secrets_is_one(own_home, monkeypatch):
     (folder / "seal").chmod(0o644)
     (folder / "link").symlink_to(own_home / "elsewhere")
 
-    assert secrets(SUBJECT).summary == "Other users may read ~/.clew/secrets/seal"
+    assert secrets(SUBJECT).summary == "Readable by other users: ~/.clew/secrets/seal"

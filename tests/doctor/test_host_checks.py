@@ -129,7 +129,7 @@ def test_a_command_that_is_gone_fails(cursor, tmp_path):
     check = by_name(start=True)["host cursor"]
 
     assert check.status == "fail"
-    assert "There is no program" in check.summary
+    assert "not find the program" in check.summary
     assert check.fix == "clew setup cursor --scope user"
 
 

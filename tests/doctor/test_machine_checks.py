@@ -31,7 +31,7 @@ def test_the_real_git_is_good():
     [
         ("git version 2.29.2", "git 2.29.2 is too old; 2.30 or newer is needed"),
         ("git version 1.8.3.1", "git 1.8.3.1 is too old"),
-        ("something else", "git tells no version"),
+        ("something else", "git reports no version"),
     ],
 )
 def test_an_old_or_strange_git_fails(words, summary, program, monkeypatch):

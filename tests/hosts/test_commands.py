@@ -215,7 +215,7 @@ def test_uninit_leaves_what_was_set_up_outside_and_says_how_to_undo_it(clew, mac
     assert code == 0
     assert not (machine.project / ".cursor").exists()
     assert (
-        "Stays, for all your projects: clew in Codex (~/.codex/config.toml). "
+        "Kept for all your projects: clew in Codex (~/.codex/config.toml). "
         "Undo: clew setup codex --remove"
     ) in out
     [left] = json.loads(clew("uninit", "--json")[1])["data"]["left"]
@@ -248,7 +248,7 @@ def test_uninit_leaves_an_own_entry_that_was_only_brought_up_to_date(clew, machi
     path.write_text('[mcp_servers.clew]\ncommand = "/gone/clew"\nargs = ["serve"]\n')
     _, out, _ = clew("init", "--host", "codex")
     assert undo_lines(out) == ["clew setup codex --remove"]
-    assert "Stays, for all your projects" in clew("uninit")[1]
+    assert "Kept for all your projects" in clew("uninit")[1]
     assert "mcp_servers.clew" in path.read_text()
 
 
@@ -371,7 +371,7 @@ def test_the_wizard_asks_shows_its_plan_and_does_it(machine):
             (r"bogus is not in the list[\s\S]*Which ones", "1,cursor"),
             (r"AGENTS.md\? \[Y/n\]", "y"),
             (r"skill that tells.*\[Y/n\]", "n"),
-            (r"Go on\? \[Y/n\]", ""),
+            (r"Continue\? \[Y/n\]", ""),
         ],
     )
     assert code == 0, screen
@@ -388,7 +388,7 @@ def test_a_no_at_the_end_of_the_wizard_changes_nothing(machine):
     code, screen = converse(
         machine,
         ["init", "--host", "claude-code", "--no-agents-md", "--no-skill"],
-        [(r"Go on\?", "n")],
+        [(r"Continue\?", "n")],
     )
     assert code == 1
     assert "Nothing was changed." in screen

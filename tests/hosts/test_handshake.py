@@ -37,7 +37,7 @@ def test_the_entrys_environment_reaches_the_server(machine, monkeypatch):
 
 
 def test_a_desktop_host_does_not_find_a_program_of_the_shells_path(machine):
-    with pytest.raises(HandshakeFailed, match="no program `clew`"):
+    with pytest.raises(HandshakeFailed, match="not find the program `clew`"):
         shake_hands(ServerWords("clew", ("serve",)), desktop=True)
     absolute = str(machine.programs / "clew")
     assert shake_hands(ServerWords(absolute, ("serve",)), desktop=True).name == "clew"

@@ -125,9 +125,9 @@ def test_of_double_keys_the_last_counts():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"mcpServers": {\n"clew": 1,\n"clew": 2}}', '"clew" stands 2 times, in lines 2 and 3'),
+        ('{"mcpServers": {\n"clew": 1,\n"clew": 2}}', '"clew" occurs 2 times, in lines 2 and 3'),
         ('{"mcpServers": {"clew": 1},\n"mcpServers": {"clew": 2}}', "in lines 1 and 2"),
-        ('{"mcpServers": {"clew": 1},\n"mcpServers": {}}', '"mcpServers" stands 2 times'),
+        ('{"mcpServers": {"clew": 1},\n"mcpServers": {}}', '"mcpServers" occurs 2 times'),
     ],
 )
 def test_our_entry_twice_is_refused(text, reason):

@@ -169,7 +169,7 @@ def test_force_keeps_an_entry_whose_server_fails(target, machine):
 def test_a_plain_name_in_a_shared_file_is_never_turned_into_a_path(target, machine, monkeypatch):
     before = written(target, {"type": "stdio", "command": "clew", "args": ["serve"]})
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    with pytest.raises(Unavailable, match="no program `clew`"):
+    with pytest.raises(Unavailable, match="not find the program `clew`"):
         register(target)
     assert target.path.read_bytes() == before
 
@@ -261,7 +261,7 @@ def test_an_entry_that_stands_twice_is_refused(target, machine):
     target.path.write_bytes(before)
     for action in (register, unregister):
         with pytest.raises(
-            Invalid, match=r'\.mcp\.json:2:1: "clew" stands 2 times, in lines 2 and 3'
+            Invalid, match=r'\.mcp\.json:2:1: "clew" occurs 2 times, in lines 2 and 3'
         ):
             action(target)
     report = check(target)

@@ -30,7 +30,7 @@ CHECKS: tuple[CheckFunction, ...] = (
 
 
 def run_checks(subject: Subject, functions: tuple[CheckFunction, ...] = CHECKS) -> list[Check]:
-    """Every check's result; a check that breaks becomes a failure of its own."""
+    """Every check's result; a check that raises becomes a failure."""
     return [check for function in functions for check in _run(function, subject)]
 
 
@@ -66,7 +66,7 @@ def _broken(name: str, error: Exception) -> Check:
     if isinstance(error, OSError):
         return Check(name, "fail", f"Not checked: {os_reason(error)}", fix=_look_at(error.filename))
     reason = f"{error.__class__.__name__}: {error}".rstrip(": ")
-    return Check(name, "fail", f"The check broke: {reason}")
+    return Check(name, "fail", f"The check crashed: {reason}")
 
 
 def _look_at(name: object) -> str | None:

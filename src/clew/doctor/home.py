@@ -1,4 +1,4 @@
-"""Checks of Clew's own directory: there, writable, and for its owner's eyes only."""
+"""Checks of Clew's own directory: present, writable and private."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OWN_PLACE = "export CLEW_HOME=~/.clew"
 
 
 def home(_subject: Subject) -> Check:
-    """Whether Clew's directory can be used, by its owner alone."""
+    """Whether Clew's directory is usable and private."""
     try:
         place = clew_home()
     except Unavailable as error:
@@ -37,7 +37,7 @@ def _state(place: Path) -> Check:
         fix = f"mv {shell_path(place)} {shell_path(place)}.old"
         return Check("home", "fail", f"{shown} is not a directory", fix=fix)
     if _is_shared(place):
-        summary = f"{shown} holds other things too; CLEW_HOME needs a directory of its own"
+        summary = f"{shown} has other contents; CLEW_HOME needs its own directory"
         return Check("home", "fail", summary, fix=_OWN_PLACE)
     state = place.stat()
     if state.st_uid != os.getuid():
@@ -50,44 +50,44 @@ def _state(place: Path) -> Check:
 
 
 def secrets(_subject: Subject) -> Check:
-    """Whether every file with a secret is closed to others."""
+    """Whether every file with a secret is private."""
     open_files = _open_secrets()
     if not open_files:
-        return Check("secrets", "ok", "No file with a secret is open to others")
+        return Check("secrets", "ok", "No file with a secret is readable by other users")
     names = ", ".join(show_path(path) for path in open_files)
     return Check(
         "secrets",
         "fail",
-        f"Other users may read {names}",
+        f"Readable by other users: {names}",
         fix="chmod 600 " + " ".join(shell_path(path) for path in open_files),
         repair=close_secrets,
     )
 
 
 def close_home(_subject: Subject) -> str:
-    """Make Clew's directory, or close it to others."""
+    """Create Clew's directory, or restrict it to its owner."""
     place = clew_home()
     if place.exists() and _is_shared(place):
-        raise Conflict(f"{show_path(place)} holds other things too")
+        raise Conflict(f"{show_path(place)} has other contents")
     existed = place.exists()
     private_directory(place)
     place.chmod(0o700)
-    return f"{'Closed' if existed else 'Made'} {show_path(place)} (mode 0700)"
+    return f"{'Restricted' if existed else 'Created'} {show_path(place)} (mode 0700)"
 
 
 def close_secrets(_subject: Subject) -> str:
-    """Close every file with a secret to others."""
+    """Restrict every file with a secret to its owner."""
     paths = _open_secrets()
     for path in paths:
         path.chmod(0o600)
-    return f"Closed {', '.join(show_path(path) for path in paths)} (mode 0600)"
+    return f"Restricted {', '.join(show_path(path) for path in paths)} (mode 0600)"
 
 
 def _missing_home(place: Path, shown: str) -> Check:
     nearest = next(parent for parent in place.absolute().parents if parent.exists())
     if nearest.is_dir() and is_writable(nearest):
-        return Check("home", "ok", f"{shown} is made when first needed", repair=close_home)
-    summary = f"{shown} cannot be made: {show_path(nearest)} is not a writable directory"
+        return Check("home", "ok", f"{shown} is created when first needed", repair=close_home)
+    summary = f"{shown} cannot be created: {show_path(nearest)} is not a writable directory"
     return Check("home", "fail", summary, fix=_OWN_PLACE)
 
 
@@ -96,11 +96,11 @@ def _permissions(place: Path, shown: str, mode: int) -> Check:
         return Check(
             "home",
             "warn",
-            f"{shown} is open to other users (mode {mode:04o})",
+            f"{shown} is accessible to other users (mode {mode:04o})",
             fix=f"chmod 700 {shell_path(place)}",
             repair=close_home,
         )
-    return Check("home", "ok", f"{shown}, for you alone (mode {mode:04o})")
+    return Check("home", "ok", f"{shown}, private (mode {mode:04o})")
 
 
 def _is_shared(place: Path) -> bool:
@@ -134,7 +134,7 @@ def _open_secrets() -> list[Path]:
 def _own_secrets() -> list[Path]:
     try:
         place = clew_home()
-    except Unavailable:  # another check tells it
+    except Unavailable:  # another check reports it
         return []
     return [
         path

@@ -48,14 +48,14 @@ def python(_subject: Subject) -> Check:
 
 
 def git(_subject: Subject) -> Check:
-    """Whether git is there and new enough."""
+    """Whether git is installed and new enough."""
     try:
         version = git_version()
     except Unavailable as error:
         return Check("git", "fail", error.message, fix=_install_git())
     needed = _dotted(MINIMUM_GIT)
     if not version:
-        return Check("git", "fail", "git tells no version", fix=_install_git())
+        return Check("git", "fail", "git reports no version", fix=_install_git())
     if version < MINIMUM_GIT:
         summary = f"git {_dotted(version)} is too old; {needed} or newer is needed"
         return Check("git", "fail", summary, fix=_install_git())
@@ -63,7 +63,7 @@ def git(_subject: Subject) -> Check:
 
 
 def identity(subject: Subject) -> Check:
-    """Whether git knows in whose name to commit."""
+    """Whether git has a user name and email."""
     where = _project_or_root(subject)
     name = _git_setting(where, "user.name", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
     email = _git_setting(where, "user.email", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
@@ -79,13 +79,13 @@ def identity(subject: Subject) -> Check:
         "git identity",
         "warn",
         f"git has no user {missing}",
-        detail="Commits cannot be made until it is set.",
+        detail="git refuses to commit until it is set.",
         fix=" && ".join(commands),
     )
 
 
 def sqlite(_subject: Subject) -> Check:
-    """Whether SQLite can do what the indexes need, by trying it."""
+    """Whether SQLite has the features that the indexes need."""
     missing = [name for name, script in SQLITE_NEEDS.items() if not _works(script)]
     if not _write_ahead_log_works():
         missing.append("WAL")
@@ -95,7 +95,7 @@ def sqlite(_subject: Subject) -> Check:
             "sqlite",
             "fail",
             f"{summary} lacks {', '.join(missing)}",
-            detail="Use a Python that brings a complete SQLite; those of uv do.",
+            detail="Use a Python with a complete SQLite, such as those of uv.",
             fix=_NEWER_PYTHON,
         )
     extras = [f"{name} {_yes(_works(script))}" for name, script in SQLITE_EXTRAS.items()]
@@ -132,7 +132,7 @@ def commands(_subject: Subject) -> Check:
 
 
 def extras(_subject: Subject) -> list[Check]:
-    """Which optional parts are installed; none is a fault when missing."""
+    """Which optional parts are installed; a missing one is no error."""
     return [_extra(name, purpose, modules) for name, (purpose, modules) in EXTRAS.items()]
 
 
@@ -165,7 +165,7 @@ def _probe_place() -> Path | None:
     try:
         home = clew_home()
         return home if home.is_dir() and is_writable(home) else None
-    except (Unavailable, OSError):  # another check tells it
+    except (Unavailable, OSError):  # another check reports it
         return None
 
 

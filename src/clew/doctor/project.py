@@ -15,7 +15,7 @@ _A_DAY = 24 * 3600
 
 
 def project(subject: Subject) -> list[Check]:
-    """What state the project is in."""
+    """Whether the project and its repository are usable."""
     try:
         root = find_project(subject.project, subject.settings)
     except (Invalid, NotFound) as error:
@@ -28,7 +28,7 @@ def project(subject: Subject) -> list[Check]:
 
 
 def specs(subject: Subject) -> list[Check]:
-    """Whether every spec can be read and the configuration is understood."""
+    """Whether every spec can be read and the configuration is valid."""
     root = _project(subject)
     if root is None or not (root / ".chant" / "specs").is_dir():
         return []
@@ -42,29 +42,29 @@ def specs(subject: Subject) -> list[Check]:
     checks = [
         _found("specs", problems, unread, f"{len(store.heads())} readable", "chant lint"),
         _found("configuration", [str(w) for w in load_config(root).warnings],
-               "The configuration is not wholly understood", "understood", "chant config"),
+               "The configuration has problems", "valid", "chant config"),
     ]  # fmt: skip
     if cycles:
-        checks.append(Check("dependencies", "warn", f"Specs wait in a circle: {cycles[0]}",
+        checks.append(Check("dependencies", "warn", f"Dependency cycle: {cycles[0]}",
                             detail="\n".join(cycles[:_MOST_SHOWN]), fix="chant dag"))  # fmt: skip
     if left := _left_behind(root):
-        checks.append(Check("leftovers", "warn", f"{len(left)} files of writes that were cut off",
+        checks.append(Check("leftovers", "warn", f"{len(left)} files of interrupted writes",
                             detail="\n".join(map(show_path, left[:_MOST_SHOWN])), fix="clew doctor --fix",
                             repair=remove_leftovers))  # fmt: skip
     return checks
 
 
 def remove_leftovers(subject: Subject) -> str:
-    """Remove what writes of specs left that were cut off."""
+    """Remove the leftovers of interrupted writes of specs."""
     root = _project(subject)
     left = _left_behind(root) if root else []
     for path in left:
         path.unlink(missing_ok=True)
-    return f"Removed {len(left)} files of writes that were cut off"
+    return f"Removed {len(left)} files of interrupted writes"
 
 
 def history(subject: Subject) -> list[Check]:
-    """Whether the history index is there, readable and up to date."""
+    """Whether the history index is readable and up to date."""
     from clew.history.store.sqlite import SqliteHistory, database_path
     from clew.history.sync.freshness import list_repos
 
@@ -79,7 +79,7 @@ def history(subject: Subject) -> list[Check]:
         return [Check("history index", "fail", error.message, detail=show_path(path), fix=fix)]
     stale = [repo["name"] for repo in repositories if repo["stale"]]
     if stale:
-        summary = f"Not up to date: {', '.join(stale[:_MOST_SHOWN])}"
+        summary = f"Stale: {', '.join(stale[:_MOST_SHOWN])}"
         return [Check("history index", "warn", summary, fix="commitmux sync")]
     return [Check("history index", "ok", f"{len(repositories)} repositories")]
 

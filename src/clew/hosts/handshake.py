@@ -1,4 +1,4 @@
-"""Shaking hands with a server as a host would: start it, greet it, ask for its tools, end it."""
+"""The MCP handshake as a host does it: start the server, initialize, list its tools, stop it."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class _Server:
             return f"closed its output before it answered {method}"
 
     def failure(self, what: str) -> HandshakeFailed:
-        """An error that quotes the server's own last words."""
+        """An error that quotes the last lines of the server's output."""
         self.readers[1].join(0.2)
         words = self.errors[-5:] or self.noise[-3:]
         quoted = "".join(f"\n  {line}" for line in words)
@@ -208,7 +208,7 @@ def _start(words: ServerWords, environment: dict[str, str]) -> subprocess.Popen[
         )
     except FileNotFoundError:
         raise HandshakeFailed(
-            f"There is no program `{command[0]}` where the host would look for it.",
+            f"The host would not find the program `{command[0]}`.",
             "Install Clew where the host finds it (uv tool install clew), then run this again.",
         ) from None
     except OSError as error:

@@ -73,8 +73,8 @@ class Host:
     Paths are templates: `{project}`, `{home}`, `{xdg}` (XDG_CONFIG_HOME or ~/.config), `{apps}`
     (where this system keeps applications' settings), `{own}` (the directory that `own_variable`
     names, or else `own_default`). Of several files the first that exists counts, else the first.
-    `after` is what a person does once Clew is registered; `after_in_project` stands in for it
-    where the project scope asks for something else.
+    `after` is what a person does once Clew is registered; `after_in_project` replaces it
+    where the project scope needs something else.
     """
 
     key: str

@@ -45,7 +45,7 @@ class Target:
 
     @property
     def entry_path(self) -> tuple[str, ...]:
-        """Where in the file the entry stands."""
+        """The path of the entry inside the file."""
         return (*self.host.container, self.face.name)
 
     @property
@@ -126,9 +126,9 @@ def make_target(host: Host, scope: Scope | None, face: Face, project: Path | Non
 
 
 def register(target: Target, *, force: bool = False, dry_run: bool = False) -> Report:
-    """Write our entry into the host's file and see that the server answers.
+    """Write our entry into the host's file and check that the server answers.
 
-    A server that does not answer is taken out again, unless `force` says to keep it.
+    The entry of a server that does not answer is removed again, unless `force` is given.
     """
     with open_ledger() as ledger:
         before = read_bytes(target.path)
@@ -179,7 +179,7 @@ def _write(
     def take_out() -> str:
         name = short(target.path)
         if not take_back(ledger, target.path, known, before=before, after=after):
-            return f"{name} was changed meanwhile and still holds the entry"
+            return f"{name} was modified meanwhile and still has the entry"
         return f"{name} is as it was before" if before is not None else f"{name} was not kept"
 
     return take_out
@@ -227,7 +227,7 @@ def _updated(config: ConfigText, target: Target, words: ServerWords) -> str:
 
 
 def _greet(target: Target) -> Greeting | None:
-    """Start what now stands in the file, read back from disk; None if that is not for us to do."""
+    """Start the command of the entry as read back from disk; None if it must not be started."""
     words = target.host.shape.words(_entry_on_disk(target))
     if words is None:
         raise HandshakeFailed(f"{target.path} does not hold the entry after writing.")
@@ -333,7 +333,7 @@ def _checked_server(target: Target, words: ServerWords) -> Report:
 
 
 def unregister(target: Target, *, force: bool = False, dry_run: bool = False) -> Report:
-    """Take our entry out: `restored`, `deleted`, `removed`, or `absent` when it is not there."""
+    """Remove our entry: `restored`, `deleted`, `removed`, or `absent` when it is not there."""
     with open_ledger() as ledger:
         return unregister_in(ledger, target, force=force, dry_run=dry_run)
 
@@ -367,7 +367,7 @@ def unregister_in(ledger: Ledger, target: Target, *, force: bool, dry_run: bool)
 
 
 def _forget(ledger: Ledger, target: Target) -> None:
-    """Drop the record of an entry that someone else has already taken out."""
+    """Drop the record of an entry that someone else has already removed."""
     record = ledger.get(target.path)
     if record is None or target.face.name not in record.parts:
         return

@@ -59,7 +59,7 @@ def _other_origins(record: Record, part: str, project: Path | None) -> list[str]
 
 
 def undoable(project: Path | None) -> set[tuple[str, str]]:
-    """The path and part of all that `undo` takes back for this project."""
+    """The path and part of everything that `undo` removes for this project."""
     return {
         (record.path, part)
         for record, part in chosen_parts(read_ledger(), project)

@@ -108,7 +108,7 @@ def _package_name(word: str) -> str:
 def wanted_words(
     found: ServerWords, expected: ServerWords, face: Face, scope: Scope, *, force: bool
 ) -> ServerWords:
-    """What an entry of ours should say: the right program, and the options someone added.
+    """The command that our entry should have: the right program, and the options someone added.
 
     A plain name in a project's file stays, even where this machine does not find it: the file
     belongs to the team.

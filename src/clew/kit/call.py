@@ -67,7 +67,7 @@ class Call:
             self._on_cancel.pop()()
 
     def on_cancel(self, action: Callable[[], None]) -> None:
-        """Run `action` when the call is cancelled (at once if it already is)."""
+        """Run `action` when the call is cancelled (immediately if it already is)."""
         self._on_cancel.append(action)
         if self._cancelled:
             self.cancel()

@@ -31,14 +31,14 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> N
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None and target.exists():
         mode = target.stat().st_mode & 0o7777
-    with _told_of(target):
+    with _errors_about(target):
         _replace(target, payload, mode)
     _sync_directory(target.parent)
 
 
 def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Make a file that was not there, whole or not at all; refused by `FileExistsError`."""
-    with _told_of(path):
+    with _errors_about(path):
         descriptor, temporary = _temporary(path, mode)
         try:
             with os.fdopen(descriptor, "wb") as stream:
@@ -54,8 +54,8 @@ def write_new(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 @contextmanager
-def _told_of(target: Path) -> Iterator[None]:
-    """Errors name the file that was meant; a temporary name would tell nobody anything."""
+def _errors_about(target: Path) -> Iterator[None]:
+    """Errors name the target, not the temporary file."""
     try:
         yield
     except OSError as error:

@@ -127,7 +127,7 @@ def run_git(
 
 
 def _command_of(arguments: Sequence[str]) -> str:
-    """The command behind the options that stand before it."""
+    """The git subcommand after the options before it."""
     words = iter(arguments)
     for word in words:
         if word == "-c":

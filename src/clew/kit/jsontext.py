@@ -81,7 +81,7 @@ _scan, _encode, _quote = _make_codec()
 
 
 def loads(text: str) -> Any:
-    """The value that strict JSON text stands for."""
+    """The value of strict JSON text."""
     start = len(text) - len(text.lstrip(_WHITESPACE))
     try:
         value, end = _scan(text, start)
@@ -99,7 +99,7 @@ def loads(text: str) -> Any:
 
 
 def loads_bytes(data: bytes) -> Any:
-    """The value that strict JSON in UTF-8 stands for."""
+    """The value of strict JSON in UTF-8."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -121,8 +121,8 @@ def _holder(path: Path) -> int | None:
         status = path.stat()
         device = status.st_dev
         file = f"{os.major(device):02x}:{os.minor(device):02x}:{status.st_ino}"
-        with open("/proc/locks", encoding="ascii") as told:
-            entries = [line.split() for line in told]
+        with open("/proc/locks", encoding="ascii") as table:
+            entries = [line.split() for line in table]
         pids = [int(words[4]) for words in entries if words[1] == "FLOCK" and words[5] == file]
     except (OSError, ValueError, IndexError):
         return None
@@ -131,8 +131,8 @@ def _holder(path: Path) -> int | None:
 
 def _is_stopped(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as told:
-            status = told.read()
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            status = file.read()
     except OSError:
         return False
     return status.rpartition(")")[2].split()[:1] in (["T"], ["t"])

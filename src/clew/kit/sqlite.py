@@ -103,7 +103,7 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Pa
         if version > len(migrations):
             raise Unavailable(
                 f"{path} was written by a newer Clew (schema {version})",
-                "Upgrade Clew, or move the file away to start anew.",
+                "Upgrade Clew, or move the file away to start over.",
             )
         for number, script in enumerate(migrations[version:], start=version + 1):
             for statement in _statements(script):

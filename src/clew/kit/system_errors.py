@@ -1,4 +1,4 @@
-"""What the system or a database refused, as an error that tells what to do next."""
+"""What the system or a database refused, as an error that says what to do next."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from clew.kit.errors import Unavailable
 from clew.kit.text.display import os_reason
 
 _FREE_SPACE = "Free some space, then try again."
-_NOT_YOURS = "See who may use it (ls -ld), or choose another place."
-_TAKEN = "Something else has that name: move it away, or choose another place."
-_DISK = "See whether the disk is all right, then try again."
-_PLACE = "Choose a place that can be written."
-_DAMAGED = "Move the damaged file away. `clew doctor` tells what can be built again."
+_NOT_YOURS = "Check its permissions (ls -ld), or choose another place."
+_TAKEN = "The name is taken: move that file away, or choose another place."
+_DISK = "Check the disk, then try again."
+_PLACE = "Choose a writable place."
+_DAMAGED = "Move the damaged file away. `clew doctor` shows what can be rebuilt."
 _AFTER_ERRNO = {
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,

@@ -40,7 +40,7 @@ def today() -> str:
 
 
 def parse_iso(text: str) -> datetime:
-    """The moment that an ISO text stands for, in UTC unless it says otherwise; or ValueError."""
+    """The moment of an ISO text, in UTC unless it has an offset; or ValueError."""
     from datetime import UTC, datetime
 
     moment = datetime.fromisoformat(text)

@@ -143,7 +143,7 @@ def _called(group: click.Group, name: str, arguments: list[str]) -> int:
 
 
 def _command_path(group: click.Group, name: str, arguments: list[str]) -> str:
-    """The command as an answer of its own would name it."""
+    """The command's path for the JSON envelope."""
     first = arguments[0] if arguments else ""
     known = isinstance(group, LazyGroup) and first in group.entries
     return f"{name} {first}" if known else name
@@ -187,7 +187,7 @@ def _as_refusal(error: OSError) -> ClewError:
         silence_stdout()
         return OutputFailed(f"The output cannot be written: {os_reason(error)}")
     if _is_about_home(error.filename):
-        hint = "Clew keeps its files there: `clew doctor` tells what is wrong with it."
+        hint = "Clew keeps its files there: `clew doctor` shows what is wrong with it."
         return Unavailable(os_reason(error), hint)
     from clew.kit.system_errors import next_step
 

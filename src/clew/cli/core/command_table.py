@@ -124,7 +124,7 @@ CONVERSATION_COMMANDS = {
 }
 
 _SERVE = "Run the MCP server (stdio, or HTTP with --http)."
-_VERSION = ("clew.cli.core.version:version", "Show the versions of Clew and its dependencies.")
+_VERSION = ("clew.cli.setup.doctor:version", "Show the versions of Clew and its dependencies.")
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "clew": {

@@ -7,14 +7,33 @@ from typing import Any
 
 import click
 
+from clew.catalog.faces import FACES
+
 Decorator = Callable[[Any], Any]
 
+
+def _complete_directory(_context: object, _parameter: object, start: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(start, type="dir")]
+
+
 project_option = click.option(
-    "--project", metavar="DIRECTORY", help="Project directory (default: the current one)."
+    "--project",
+    metavar="DIRECTORY",
+    shell_complete=_complete_directory,
+    help="Project directory (default: the current one).",
 )
 database_option = click.option(
     "--db", metavar="FILE", help="Path of the history index. Also COMMITMUX_DB."
 )
+
+
+def face_option(help_text: str) -> Decorator:
+    """`--face`, one of the five names of the program."""
+    return click.option(
+        "--face", type=click.Choice(list(FACES)), default="clew", show_default=True, help=help_text
+    )
 
 
 def flag(*words: str) -> Decorator:

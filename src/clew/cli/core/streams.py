@@ -1,4 +1,4 @@
-"""The standard streams: usable however the program was started, and failing in plain words."""
+"""The standard streams: usable however the program was started, with readable errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class OutputFailed(Unavailable):
-    """Standard output cannot be written, so only standard error can say so."""
+    """Standard output cannot be written; reported on standard error."""
 
 
 def prepare_streams(*, is_server: bool) -> None:
-    """Make every text printable, and put nothing in the place of streams that are closed.
+    """Make every text printable, and replace closed streams by /dev/null.
 
     Files opened later would get the free numbers, and what is printed would end up in them. A
     server looks after its input and output itself.
@@ -35,7 +35,7 @@ def prepare_streams(*, is_server: bool) -> None:
             stream.reconfigure(errors="backslashreplace")
     if sys.stdout is None and not is_server:
         sys.stdout = _nothing(1, "w")
-        raise OutputFailed("Standard output is closed, so there is nowhere to answer")
+        raise OutputFailed("Standard output is closed")
 
 
 def _nothing(number: int, mode: str) -> TextIO:
@@ -70,7 +70,7 @@ def settle_out() -> OutputFailed | None:
 
 
 def say(text: str) -> None:
-    """Write a text and a newline to standard error; nobody is left to tell when that fails."""
+    """Write a line to standard error; a failure is ignored."""
     try:
         print(shown_text(text), file=sys.stderr, flush=True)
     except (OSError, ValueError):

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from clew.catalog.faces import FACES
 from clew.cli.core.app import command
+from clew.cli.core.options import face_option
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome
 
@@ -18,13 +18,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @command()
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
-@click.option(
-    "--face",
-    type=click.Choice(tuple(FACES)),
-    default="clew",
-    show_default=True,
-    help="The command to complete.",
-)
+@face_option("Command to complete.")
 def completion(shell: str | None, face: str) -> Outcome:
     """Print a shell completion script (default: for the current shell).
 

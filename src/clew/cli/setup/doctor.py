@@ -1,24 +1,24 @@
-"""`doctor`: what works here, and the commands that repair the rest."""
+"""`doctor`: what works here, and the commands that repair the rest; `version`: what runs here."""
 
 from __future__ import annotations
 
-import click
+import platform
+import sqlite3
+import sys
 
+from clew import __version__
 from clew.cli.core.app import command
-from clew.cli.core.options import flag
+from clew.cli.core.options import flag, project_option
 from clew.doctor.checks import healthy, run_checks, run_repairs
 from clew.doctor.model import Check, Subject
+from clew.kit.errors import ClewError
+from clew.kit.git import git_version
 from clew.kit.outcome import Outcome, Table
 
 
 @command()
 @flag("--fix", "Apply the safe repairs, then check again.")
-@click.option(
-    "--project",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Project directory (default: the current one).",
-)
+@project_option
 def doctor(project: str | None, *, fix: bool) -> Outcome:
     """Check this machine, the project and the agent hosts.
 
@@ -69,3 +69,21 @@ def _verdict(checks: list[Check]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+@command()
+def version() -> Outcome:
+    """Show the versions of Clew and its dependencies."""
+    try:
+        git = ".".join(map(str, git_version()))
+    except ClewError:
+        git = "not installed"
+    data = {
+        "clew": __version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "git": git,
+        "platform": platform.platform(),
+        "executable": sys.executable,
+    }
+    return Outcome(data, tuple(f"{name:<10} {value}" for name, value in data.items()))

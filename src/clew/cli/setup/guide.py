@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import flag
+from clew.cli.core.options import flag, project_option
 from clew.guide.tools import guide as answer_guide
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.call import Call
@@ -25,12 +25,7 @@ def _complete_topic(_context: click.Context, _parameter: click.Parameter, start:
 @command()
 @click.argument("topic", required=False, shell_complete=_complete_topic)
 @flag("--list", "only_list", "List the topics.")
-@click.option(
-    "--project",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Project directory (default: the current one).",
-)
+@project_option
 def guide(topic: str | None, project: str | None, *, only_list: bool) -> Outcome:
     """Show how agents use Clew, by topic. Without TOPIC: the overview."""
     if only_list:

@@ -14,6 +14,7 @@ from clew.catalog.faces import FACES
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
 from clew.cli.core.render import is_terminal
+from clew.cli.setup.register import target_options
 from clew.hosts.files.instructions import (
     AGENTS_FILE,
     FileReport,
@@ -23,7 +24,6 @@ from clew.hosts.files.instructions import (
     write_skill,
 )
 from clew.hosts.files.ledger import identity
-from clew.hosts.model import SCOPES
 from clew.hosts.paths import checkout_root_or_none, look_around, short
 from clew.hosts.register import Report, Target, make_target, register
 from clew.hosts.table import HOSTS, find_host
@@ -80,17 +80,7 @@ class _Plan:
     metavar="NAME",
     help="Register with this host; repeatable.",
 )
-@click.option(
-    "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
-)
-@click.option(
-    "--face",
-    type=click.Choice(list(FACES)),
-    default="clew",
-    show_default=True,
-    help="Server to register: all of Clew, or one face of it.",
-)
-@project_option
+@target_options
 @click.option("--agents-md/--no-agents-md", default=None, help="Write the block in AGENTS.md.")
 @click.option("--skill/--no-skill", default=None, help="Write the skill files.")
 @flag("--yes", "Do not ask; use every host found and write all texts.")
@@ -125,8 +115,8 @@ def init(  # noqa: PLR0913 - one parameter per option
     if (plan.agents_md or plan.skill) and root is None:
         raise _no_project()
     if asks and not dry_run:
-        _say("\nThis is going to happen:", *plan.lines())
-        if not click.confirm("Go on?", default=True, err=True):
+        _say("\nThis will be done:", *plan.lines())
+        if not click.confirm("Continue?", default=True, err=True):
             raise Cancelled("Nothing was changed.")
     return _carried_out(plan, dry_run=dry_run, force=force)
 
@@ -178,7 +168,7 @@ def _asked_hosts(around: list[Presence], found: list[str]) -> list[str]:
     keys = [presence.host.key for presence in around]
     default = ",".join(str(keys.index(key) + 1) for key in found) or "none"
     answer = click.prompt(
-        "Which ones? Numbers or names with commas, `all` (found), `none`",
+        "Which ones? Comma-separated numbers or names, `all` (found) or `none`",
         default=default,
         err=True,
         value_proc=lambda text: _picked(text, keys, found),
@@ -227,10 +217,10 @@ def _refuse_empty(plan: _Plan, around: list[Presence]) -> None:
     found = [presence.host for presence in around if presence.sign]
     lines = [f"  clew init --host {host.key}   ({host.title})" for host in found]
     listed = "\n".join(["Found here:", *lines]) if found else "No host was found here."
-    hint = "Name hosts with --host, or take all that were found with --yes."
+    hint = "Name hosts with --host, or use every host found with --yes."
     if not found:
         hint = f"Name one with --host: {', '.join(HOSTS)}."
-    raise UsageError(f"Nothing was chosen, so nothing was changed.\n{listed}", hint)
+    raise UsageError(f"Nothing was selected, so nothing was changed.\n{listed}", hint)
 
 
 def _carried_out(plan: _Plan, *, dry_run: bool, force: bool) -> Outcome:
@@ -315,7 +305,7 @@ def _next_steps(plan: _Plan, hosts: list[dict[str, Any]]) -> list[str]:
 def _undo_commands(
     plan: _Plan, hosts: list[dict[str, Any]], files: list[dict[str, Any]]
 ) -> list[str]:
-    """The commands that take back what was written just now, and if possible nothing else."""
+    """The commands that undo what was just written, and if possible nothing else."""
     entries = {
         (identity(target.path), target.face.name): target
         for target, item in zip(plan.targets, hosts, strict=True)
@@ -392,6 +382,6 @@ def _entry(item: dict[str, Any]) -> str:
 
 
 def _left_line(entry: dict[str, Any]) -> str:
-    """A word about an entry for all projects that stays."""
+    """A note about an entry for all projects that stays."""
     where = short(Path(entry["path"]))
-    return f"Stays, for all your projects: {_entry(entry)} ({where}). Undo: {entry['undo']}"
+    return f"Kept for all your projects: {_entry(entry)} ({where}). Undo: {entry['undo']}"

@@ -8,7 +8,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
-from clew.cli.core.options import flag, project_option
+from clew.cli.core.options import combined, face_option, flag, project_option
 from clew.hosts.model import SCOPES
 from clew.hosts.paths import checkout_root, checkout_root_or_none, short
 from clew.hosts.register import check, make_target, register, snippet, unregister
@@ -40,19 +40,18 @@ _CHECKED = {
 }
 
 
+target_options = combined(
+    click.option(
+        "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
+    ),
+    face_option("Server to register: all of Clew, or one face of it."),
+    project_option,
+)
+
+
 @command()
 @click.argument("host", metavar="HOST", type=click.Choice(list(HOSTS)))
-@click.option(
-    "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
-)
-@click.option(
-    "--face",
-    type=click.Choice(list(FACES)),
-    default="clew",
-    show_default=True,
-    help="Server to register: all of Clew, or one face of it.",
-)
-@project_option
+@target_options
 @flag("--print", "only_print", "Show the entry; change nothing.")
 @flag("--check", "only_check", "Check the entry and the server.")
 @flag("--remove", "Remove the entry.")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import click
-
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
-from clew.cli.core.options import flag, repeatable
+from clew.cli.core.options import face_option, flag, repeatable
 from clew.kit.outcome import Outcome, Table
 from clew.program import offered_tools
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.option("--face", type=click.Choice(list(FACES)), default="clew", help="Server to list.")
+@face_option("Server to list.")
 @repeatable("--toolsets", "Groups of tools, or all.", metavar="LIST")
 @repeatable("--tools", "names", "Only these tools.", metavar="LIST")
 @repeatable("--exclude-tools", "Exclude these tools.", metavar="LIST")

@@ -69,7 +69,7 @@ class ConfigText:
 
     def _value(self, path: tuple[str, ...]) -> Any:
         value = value_at(self._editor.load(self.text), path)
-        if self.format != "toml":  # TOML itself forbids a key that stands twice
+        if self.format != "toml":  # TOML itself forbids duplicate keys
             jsonc_edit.refuse_doubles(self.text, path)
         return value
 
@@ -108,7 +108,7 @@ class ConfigText:
             raise Invalid(f"{self.path}: {error}", _UNCHANGED) from error
 
     def _prove(self, text: str, path: tuple[str, ...], value: object) -> None:
-        """Refuse a text that would not read back as what was meant."""
+        """Refuse a text that does not read back as intended."""
         after = ConfigText(self.path, self.format, text)
         if after.entry(path) != value or others(after.entry(()), path) != others(
             self.entry(()), path

@@ -1,6 +1,6 @@
-"""What agents are told about Clew in a project: a managed block in AGENTS.md, and a skill.
+"""Instructions about Clew for agents in a project: a managed block in AGENTS.md, and a skill.
 
-The block stands between markers that carry a hash of its text. While the hash matches, the
+The block is enclosed in markers that carry a hash of its text. While the hash matches, the
 text is ours to replace or remove; once somebody has edited it, it is theirs.
 """
 
@@ -139,7 +139,7 @@ def _decoded(path: Path, data: bytes | None) -> str:
 
 
 def remove_block(ledger: Ledger, path: Path, *, dry_run: bool = False) -> FileReport:
-    """Take the managed block out, if its text is still ours."""
+    """Remove the managed block, unless somebody has edited its text."""
     current = read_bytes(path)
     text = _decoded(path, current)
     block = _find_block(path, text)
@@ -196,7 +196,7 @@ def write_skill(
 
 
 def remove_skill(ledger: Ledger, path: Path, *, dry_run: bool = False) -> FileReport:
-    """Take a skill file out, if nobody has edited it."""
+    """Remove a skill file, unless somebody has edited it."""
     current, record = read_bytes(path), ledger.get(path)
     if current is None or record is None:
         return _gone(ledger, path, SKILL, dry_run=dry_run)
@@ -216,7 +216,7 @@ def _gone(ledger: Ledger, path: Path, kind: str, *, dry_run: bool) -> FileReport
 
 
 def claude_file_note(project: Path) -> str | None:
-    """A word about a CLAUDE.md that does not read AGENTS.md; Clew does not touch it."""
+    """A note about a CLAUDE.md that does not include AGENTS.md; Clew does not touch it."""
     try:
         text = read_bytes(project / "CLAUDE.md")
     except ClewError as error:

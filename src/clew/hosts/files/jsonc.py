@@ -66,7 +66,7 @@ class _Source:
 
 @dataclass(eq=False)
 class Node:
-    """A value and where it stands in the text."""
+    """A value and its position in the text."""
 
     start: int
     end: int

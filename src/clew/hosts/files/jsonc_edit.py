@@ -47,7 +47,7 @@ def load(text: str) -> Any:
 
 
 def refuse_doubles(text: str, path: Path) -> None:
-    """Refuse a member that stands twice: hosts differ on which counts, and one would be missed."""
+    """Refuse a duplicate member: hosts differ on which one counts."""
     if not path or not has_value(text):
         return
     nodes, doubled = [parse(text)], list[Member]()
@@ -57,7 +57,7 @@ def refuse_doubles(text: str, path: Path) -> None:
         nodes = [member.value for member in found]
     if doubled and nodes and nodes != [_descend(text, path)[0]]:
         lines = " and ".join(str(line_of(text, member.start)) for member in doubled)
-        reason = f'"{doubled[0].key}" stands {len(doubled)} times, in lines {lines}'
+        reason = f'"{doubled[0].key}" occurs {len(doubled)} times, in lines {lines}'
         raise JsoncError(f"{reason}; keep one of them", text, doubled[0].start)
 
 
@@ -85,7 +85,7 @@ def put(text: str, path: Path, value: object) -> Edit:
 
 
 def remove(text: str, path: Path, trace: Trace) -> str:
-    """Take the member at this path out, and what was made only to hold it."""
+    """Remove the member at this path, and the objects that were created to hold it."""
     node, rest = _descend(text, path)
     if rest:
         return text

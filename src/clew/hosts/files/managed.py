@@ -1,4 +1,4 @@
-"""Writing into files that belong to others: backed up once, recorded, undone byte for byte."""
+"""Writing into files of other programs: backed up once, recorded, undone byte for byte."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refuse_outside(path: Path, project: Path | None, *, force: bool) -> None:
         return
     raise Conflict(
         f"{path} leads out of the project, to {real}",
-        "Nothing was changed. --force writes there all the same.",
+        "Nothing was changed. --force writes there anyway.",
     )
 
 
@@ -84,7 +84,7 @@ def _restore_record(ledger: Ledger, record: Record, known: Record | None) -> Non
 def take_back(
     ledger: Ledger, path: Path, known: Record | None, *, before: bytes | None, after: bytes
 ) -> bool:
-    """Put bytes and record back as they were before `write_part`.
+    """Restore file and record as they were before `write_part`.
 
     False when another program has changed the file since, which is then left alone.
     """
@@ -211,7 +211,7 @@ def _missing_directories(path: Path) -> tuple[str, ...]:
 def _write(path: Path, before: bytes | None, after: bytes) -> None:
     """Write, unless the file has changed since it was read a moment ago."""
     if read_bytes(path) != before:
-        raise Conflict(f"{path} was changed by another program just now", "Run this again.")
+        raise Conflict(f"{path} was modified by another program just now", "Run this again.")
     try:
         write_atomic(path, after)
     except OSError as error:

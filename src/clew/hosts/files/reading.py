@@ -1,4 +1,4 @@
-"""Reading files that belong to others, where a clone may have put anything under their names."""
+"""Reading files of other programs; in a clone, anything may be under their names."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _refuse_odd(path: Path, found: os.stat_result) -> None:
 def _too_large(path: Path) -> Invalid:
     most = LARGEST // (1024 * 1024)
     return Invalid(
-        f"{path} is larger than {most} MiB, the most that Clew reads",
+        f"{path} is larger than {most} MiB, the largest size that Clew reads",
         "Nothing was changed. Make the file smaller, then run this again.",
     )
 

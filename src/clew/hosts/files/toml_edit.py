@@ -1,6 +1,6 @@
 """Changing one table of a TOML file and nothing else.
 
-A new table is appended as text and taken out as the same text, which keeps every other byte;
+A new table is appended as text and removed as the same text, which keeps every other byte;
 whatever is more than that (an inline parent, an entry someone edited) is left to tomlkit.
 """
 
@@ -49,7 +49,7 @@ def put(text: str, path: Path, value: object) -> Edit:
 
 
 def remove(text: str, path: Path, trace: Trace) -> str:
-    """Take the table or key at this path out, or put back what was there before."""
+    """Remove the table or key at this path, or restore what was there before."""
     if value_at(load(text), path) is None:
         return text
     if "replaced" in trace:
@@ -65,7 +65,7 @@ def remove(text: str, path: Path, trace: Trace) -> str:
 
 
 def _refuse_other_shapes(value: Any, path: Path) -> None:
-    """Refuse a document in which something else stands where a table must hold the entry."""
+    """Refuse a document that has something else in place of the table that holds the entry."""
     for depth, key in enumerate(path[:-1], 1):
         value = value.get(key, {})
         if not isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Private keys: what stands between the line that begins one and the line that ends it.
+"""Private keys: the lines between the BEGIN and the END line.
 
-A key is told line by line, so that it is also found in a text that is still being written, in a
-patch that removes it, and where its end is cut off.
+A key is recognised line by line, so that it is also found in a text that is still being written, in a
+patch that removes it, and where its end is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WORD = re.compile(rb"[A-Za-z]?[a-z]{0,18}")
 _HEADER = re.compile(rb"[^A-Za-z]{0,16}(?:Proc-Type|DEK-Info|Comment|Version|Hash|Charset): ")
 _SHORTEST = 20  # only a key's last line is shorter
 _MOST_LINES = 500
-_MOST_OTHERS = 5  # lines of something else that may stand between
+_MOST_OTHERS = 5  # other lines that may come in between
 _MARK = b"[redacted]"
 _FIRST_MARK = b"[redacted private key]"
 

@@ -1,4 +1,4 @@
-"""Secrets in patches and logs: told by their form, replaced before anything is stored."""
+"""Secrets in patches and logs: recognised by their form, replaced before anything is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMS = (
     ("stripe key", rb"\b[sr]k_live_[A-Za-z0-9]{20,}\b"),
 )
 _ANY = re.compile(b"|".join(b"(?P<f%d>%s)" % (n, form) for n, (_, form) in enumerate(_FORMS)))
-# Beginnings by which most patches are told to hold none of these. Each begins with a fixed
+# Prefixes by which most patches are known to have none of these. Each begins with a fixed
 # letter, which the search for one then skips to.
 _HINTS = tuple(
     re.compile(hint).search

@@ -45,7 +45,7 @@ def refusal(
 
 
 class EventStream(StreamingResponse):
-    """A stream of events that tells when it is over, even if it never began."""
+    """A stream of events that calls back when it is over, even if it never began."""
 
     def __init__(self, events: AsyncIterator[bytes], on_close: Callable[[], None]) -> None:
         super().__init__(events, media_type="text/event-stream", headers=_STREAM_HEADERS)

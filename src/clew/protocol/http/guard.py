@@ -79,7 +79,7 @@ def _canonical(name: str) -> str:
 
 
 def is_json(request: Request) -> bool:
-    """Whether the body is said to be JSON; a request that says nothing is believed."""
+    """Whether the body is declared as JSON; a request without a content type is accepted."""
     kind = request.headers.get("content-type", "application/json")
     return kind.partition(";")[0].strip().lower() == "application/json"
 

@@ -157,7 +157,7 @@ class _McpServer(Server):
         self._service = service
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve; what the system refuses is told in one line."""
+        """Begin to serve; errors of the system are reported in one line."""
         asyncio.get_running_loop().set_exception_handler(_report)
         await super().startup(sockets)
 

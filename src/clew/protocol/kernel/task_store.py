@@ -1,7 +1,7 @@
 """Tasks on disk: written before a client hears of them, readable by every server of this user.
 
 Each server that runs tasks holds a lock for as long as it lives. A task that says it is being
-worked on, while the lock of the server that ran it is free, was cut off.
+worked on, while the lock of the server that ran it is free, was interrupted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tasks extension: a slow call answers at once with a handle that is asked for later."""
+"""The tasks extension: a slow call returns a handle immediately; the client polls it later."""
 
 from __future__ import annotations
 
@@ -213,14 +213,14 @@ class TaskDesk:
 
 @contextmanager
 def _told_in_words() -> Iterator[None]:
-    """What a disk refuses is no mistake of ours, and is told."""
+    """Errors of the disk are reported to the client; they are no bug."""
     try:
         yield
     except _DISK_TROUBLE as error:
-        told = refusal(error)
-        if told is None:
+        unavailable = refusal(error)
+        if unavailable is None:
             raise
-        raise told from error
+        raise unavailable from error
 
 
 def _without(state: JsonObject, key: str) -> JsonObject:
