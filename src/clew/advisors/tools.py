@@ -92,7 +92,7 @@ def conversations(arguments: JsonObject, call: Call) -> Answer:
     action = arguments.get("action", "list")
     if action == "list":
         with opened_store() as store:
-            return Answer.of({"conversations": store.list(arguments.get("limit", 50))}, indent=2)
+            return Answer.of({"conversations": store.recent(arguments.get("limit", 50))}, indent=2)
     name = checked_id(arguments.get("conversation_id", "").strip())
     if not name:
         raise Invalid(f"{action} needs a conversation_id", "The action list shows them.")

@@ -236,7 +236,7 @@ def list_conversations(limit: int) -> Outcome:
     from clew.advisors.conversation.store import opened_store
 
     with opened_store() as store:
-        found = store.list(limit)
+        found = store.recent(limit)
     names = ("id", "title", "version", "documents", "updated", "project")
     rows = tuple(tuple(str(one[name]) for name in names) for one in found)
     shown: str | Table = Table(names, rows) if rows else "No conversations yet."

@@ -1,12 +1,13 @@
-"""Conversations on disk: one SQLite file for all servers of a user, every version kept.
+"""Where conversations are kept: the interface of a store, and the SQLite file of a user.
 
 A turn is written in one transaction, and only upon the version that it was made from. Whoever
-comes second is told so and makes the turn anew, so that nobody's words are lost.
+comes second gets no version and makes the turn anew, so that nobody's words are lost.
 """
 
 from __future__ import annotations
 
 import secrets
+from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ MOST_VERSIONS = 50
 MOST_TURNS = 1000
 MOST_LISTED = 1000
 _LONGEST_NOTE = 20_000
+_HEAD = ("id", "title", "project", "version", "created", "updated")
 _MIGRATIONS = (
     """
     CREATE TABLE conversations (
@@ -140,44 +142,38 @@ def checked_id(text: str) -> str:
     return text
 
 
-@contextmanager
-def opened_store() -> Iterator[ConversationStore]:
-    """The store, for the length of a call."""
-    path = database_path()
-    private_directory(path.parent)
-    with closing(open_database(path, _MIGRATIONS)) as database:
-        path.chmod(0o600)
-        yield ConversationStore(database)
+class ConversationStore(ABC):
+    """All conversations of a user, every version kept; what each store must be able to do."""
 
-
-class ConversationStore:
-    """All conversations of this user."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
+    @abstractmethod
     def load(self, conversation_id: str) -> Conversation:
         """A conversation as it is now; one that nobody began yet is empty."""
-        with _reading(self._database) as database:
-            row = database.execute(
-                "SELECT * FROM conversations WHERE id = ?", (conversation_id,)
-            ).fetchone()
-            if row is None:
-                return Conversation(conversation_id)
-            rows = database.execute(
-                "SELECT *, max(version) FROM documents WHERE conversation = ? GROUP BY name",
-                (conversation_id,),
-            ).fetchall()
-        return Conversation(
-            row["id"],
-            row["title"],
-            row["project"],
-            row["version"],
-            row["created"],
-            row["updated"],
-            Facts.from_json(jsontext.loads(row["facts"])),
-            {one["name"]: _document(one) for one in rows},
-        )
+
+    @abstractmethod
+    def append(self, before: Conversation, turn: Turn) -> int | None:
+        """Write a turn of checked size upon its version; None if that is no longer the last."""
+
+    @abstractmethod
+    def version_of_document(
+        self, conversation_id: str, name: str, version: int
+    ) -> StoredDocument | None:
+        """One version of a document."""
+
+    @abstractmethod
+    def written_to(self, project: str, path: str) -> StoredDocument | None:
+        """The last document that was saved in this file."""
+
+    @abstractmethod
+    def recent(self, limit: int = 50) -> list[dict[str, Any]]:
+        """The conversations, the last one used first."""
+
+    @abstractmethod
+    def history(self, conversation_id: str) -> tuple[list[dict[str, Any]], list[StoredDocument]]:
+        """The turns of a conversation in order, and all versions of its documents by name."""
+
+    @abstractmethod
+    def remove(self, conversation_id: str) -> None:
+        """Take a conversation out, if it is there."""
 
     def existing(self, conversation_id: str) -> Conversation:
         """A conversation that must be there."""
@@ -191,107 +187,27 @@ class ConversationStore:
 
     def save(self, before: Conversation, turn: Turn) -> int | None:
         """Write a turn upon the version it was made from; None if that is no longer the last."""
-        facts = jsontext.dumps(turn.facts.as_json())
-        _check_size("What is known", len(facts), LARGEST_FACTS)
+        _check_size("What is known", len(jsontext.dumps(turn.facts.as_json())), LARGEST_FACTS)
         for document in turn.documents:
             _check_size(document.name, len(document.text), LARGEST_DOCUMENT)
-        version, now = before.version + 1, utc_now()
-        with writing(self._database) as database:
-            if _version(database, before.id) != before.version:
-                return None
-            database.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
-                " SET title = excluded.title, project = excluded.project,"
-                " version = excluded.version, updated = excluded.updated, facts = excluded.facts",
-                (before.id, turn.title, turn.project, version, now, now, facts),
-            )
-            arguments = clipped(jsontext.dumps(turn.arguments), _LONGEST_NOTE)
-            database.execute(
-                "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
-                (before.id, version, now, turn.tool, arguments, turn.summary),
-            )
-            for document in turn.documents:
-                database.execute(
-                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    _row(before.id, version, document),
-                )
-            _prune(database, before.id, version)
-        return version
-
-    def version_of_document(
-        self, conversation_id: str, name: str, version: int
-    ) -> StoredDocument | None:
-        """One version of a document."""
-        row = self._database.execute(
-            "SELECT * FROM documents WHERE conversation = ? AND name = ? AND version = ?",
-            (conversation_id, name, version),
-        ).fetchone()
-        return _document(row) if row else None
-
-    def written_to(self, project: str, path: str) -> StoredDocument | None:
-        """The last document that was saved in this file."""
-        row = self._database.execute(
-            "SELECT documents.* FROM documents JOIN conversations ON conversations.id = conversation"
-            " WHERE documents.project = ? AND path = ?"
-            " ORDER BY conversations.updated DESC, documents.version DESC LIMIT 1",
-            (project, path),
-        ).fetchone()
-        return _document(row) if row else None
-
-    def list(self, limit: int = 50) -> list[dict[str, Any]]:
-        """The conversations, the last one used first."""
-        rows = self._database.execute(
-            "SELECT id, title, project, version, created, updated,"
-            " (SELECT count(DISTINCT name) FROM documents WHERE conversation = id) AS documents"
-            " FROM conversations ORDER BY updated DESC, id LIMIT ?",
-            (min(max(limit, 1), MOST_LISTED),),
-        ).fetchall()
-        return [dict(row) for row in rows]
+        return self.append(before, turn)
 
     def export(self, conversation_id: str) -> dict[str, Any]:
         """Everything that is kept of a conversation."""
-        conversation = self.existing(conversation_id)
-        turns = self._database.execute(
-            "SELECT version, at, tool, arguments, summary FROM turns WHERE conversation = ?"
-            " ORDER BY version",
-            (conversation_id,),
-        ).fetchall()
-        documents = self._database.execute(
-            "SELECT * FROM documents WHERE conversation = ? ORDER BY name, version",
-            (conversation_id,),
-        ).fetchall()
+        conversation = vars(self.existing(conversation_id))
+        turns, documents = self.history(conversation_id)
+        names = ("name", "version", "kind", "title", "project", "path", "text", "authors")
         return {
-            "id": conversation.id,
-            "title": conversation.title,
-            "project": conversation.project,
-            "version": conversation.version,
-            "created": conversation.created,
-            "updated": conversation.updated,
-            "facts": conversation.facts.as_json(),
-            "turns": [dict(row) for row in turns],
-            "documents": [_exported(row) for row in documents],
+            **{name: conversation[name] for name in _HEAD},
+            "facts": conversation["facts"].as_json(),
+            "turns": turns,
+            "documents": [{name: vars(one)[name] for name in names} for one in documents],
         }
 
     def delete(self, conversation_id: str) -> None:
-        """Forget a conversation; files in projects stay."""
+        """Forget a conversation that must be there; files in projects stay."""
         self.existing(conversation_id)
-        with writing(self._database) as database:
-            for table in ("turns", "documents"):
-                database.execute(
-                    f"DELETE FROM {table} WHERE conversation = ?",  # noqa: S608 - names from here
-                    (conversation_id,),
-                )
-            database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
-
-
-@contextmanager
-def _reading(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Several statements that see one state."""
-    database.execute("BEGIN")
-    try:
-        yield database
-    finally:
-        database.execute("COMMIT")
+        self.remove(conversation_id)
 
 
 def _check_size(what: str, size: int, most: int) -> None:
@@ -302,11 +218,117 @@ def _check_size(what: str, size: int, most: int) -> None:
         )
 
 
-def _version(database: sqlite3.Connection, conversation_id: str) -> int:
-    row = database.execute(
-        "SELECT version FROM conversations WHERE id = ?", (conversation_id,)
-    ).fetchone()
-    return int(row["version"]) if row else 0
+@contextmanager
+def opened_store() -> Iterator[ConversationStore]:
+    """The store, for the length of a call."""
+    path = database_path()
+    private_directory(path.parent)
+    with closing(open_database(path, _MIGRATIONS)) as database:
+        path.chmod(0o600)
+        yield _SqliteStore(database)
+
+
+class _SqliteStore(ConversationStore):
+    """One file for all servers of a user; the caller closes its connection."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def _rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._database.execute(statement, values)]
+
+    def load(self, conversation_id: str) -> Conversation:
+        with _one_state(self._database):
+            found = self._rows("SELECT * FROM conversations WHERE id = ?", conversation_id)
+            documents = self._rows(
+                "SELECT *, max(version) FROM documents WHERE conversation = ? GROUP BY name",
+                conversation_id,
+            )
+        if not found:
+            return Conversation(conversation_id)
+        facts = Facts.from_json(jsontext.loads(found[0]["facts"]))
+        last = {one["name"]: _document(one) for one in documents}
+        return Conversation(**{**found[0], "facts": facts}, documents=last)
+
+    def append(self, before: Conversation, turn: Turn) -> int | None:
+        version, now = before.version + 1, utc_now()
+        facts = jsontext.dumps(turn.facts.as_json())
+        arguments = clipped(jsontext.dumps(turn.arguments), _LONGEST_NOTE)
+        with writing(self._database) as database:
+            known = self._rows("SELECT version FROM conversations WHERE id = ?", before.id)
+            if (known[0]["version"] if known else 0) != before.version:
+                return None
+            database.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
+                " SET title = excluded.title, project = excluded.project,"
+                " version = excluded.version, updated = excluded.updated, facts = excluded.facts",
+                (before.id, turn.title, turn.project, version, now, now, facts),
+            )
+            database.execute(
+                "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+                (before.id, version, now, turn.tool, arguments, turn.summary),
+            )
+            database.executemany(
+                "INSERT INTO documents VALUES (:conversation, :name, :version, :kind, :title,"
+                " :project, :path, :draft, :text, :authors)",
+                [_row(before.id, version, document) for document in turn.documents],
+            )
+            _prune(database, before.id, version)
+        return version
+
+    def version_of_document(
+        self, conversation_id: str, name: str, version: int
+    ) -> StoredDocument | None:
+        found = self._rows(
+            "SELECT * FROM documents WHERE conversation = ? AND name = ? AND version = ?",
+            *(conversation_id, name, version),
+        )
+        return _document(found[0]) if found else None
+
+    def written_to(self, project: str, path: str) -> StoredDocument | None:
+        found = self._rows(
+            "SELECT documents.* FROM documents JOIN conversations ON conversations.id = conversation"
+            " WHERE documents.project = ? AND path = ?"
+            " ORDER BY conversations.updated DESC, documents.version DESC LIMIT 1",
+            *(project, path),
+        )
+        return _document(found[0]) if found else None
+
+    def recent(self, limit: int = 50) -> list[dict[str, Any]]:
+        return self._rows(
+            "SELECT id, title, project, version, created, updated,"
+            " (SELECT count(DISTINCT name) FROM documents WHERE conversation = id) AS documents"
+            " FROM conversations ORDER BY updated DESC, id LIMIT ?",
+            min(max(limit, 1), MOST_LISTED),
+        )
+
+    def history(self, conversation_id: str) -> tuple[list[dict[str, Any]], list[StoredDocument]]:
+        turns = self._rows(
+            "SELECT version, at, tool, arguments, summary FROM turns WHERE conversation = ?"
+            " ORDER BY version",
+            conversation_id,
+        )
+        documents = self._rows(
+            "SELECT * FROM documents WHERE conversation = ? ORDER BY name, version",
+            conversation_id,
+        )
+        return turns, [_document(one) for one in documents]
+
+    def remove(self, conversation_id: str) -> None:
+        with writing(self._database) as database:
+            database.execute("DELETE FROM turns WHERE conversation = ?", (conversation_id,))
+            database.execute("DELETE FROM documents WHERE conversation = ?", (conversation_id,))
+            database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+
+@contextmanager
+def _one_state(database: sqlite3.Connection) -> Iterator[None]:
+    """Several statements that see one state."""
+    database.execute("BEGIN")
+    try:
+        yield
+    finally:
+        database.execute("COMMIT")
 
 
 def _prune(database: sqlite3.Connection, conversation_id: str, version: int) -> None:
@@ -323,35 +345,16 @@ def _prune(database: sqlite3.Connection, conversation_id: str, version: int) -> 
     )
 
 
-def _row(conversation_id: str, version: int, document: StoredDocument) -> tuple[Any, ...]:
-    return (
-        conversation_id,
-        document.name,
-        version,
-        document.kind,
-        document.title,
-        document.project,
-        document.path,
-        document.draft,
-        document.text,
-        jsontext.dumps(document.authors),
-    )
+def _row(conversation_id: str, version: int, document: StoredDocument) -> dict[str, Any]:
+    authors = jsontext.dumps(document.authors)
+    return {
+        **vars(document),
+        "conversation": conversation_id,
+        "version": version,
+        "authors": authors,
+    }
 
 
-def _document(row: sqlite3.Row) -> StoredDocument:
-    return StoredDocument(
-        row["name"],
-        row["kind"],
-        row["title"],
-        row["draft"],
-        row["text"],
-        jsontext.loads(row["authors"]),
-        row["version"],
-        row["project"],
-        row["path"],
-    )
-
-
-def _exported(row: sqlite3.Row) -> dict[str, Any]:
-    names = ("name", "version", "kind", "title", "project", "path", "text")
-    return {**{name: row[name] for name in names}, "authors": jsontext.loads(row["authors"])}
+def _document(row: dict[str, Any]) -> StoredDocument:
+    fields = {name: row[name] for name in StoredDocument.__dataclass_fields__}
+    return StoredDocument(**{**fields, "authors": jsontext.loads(row["authors"])})
