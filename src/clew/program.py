@@ -6,7 +6,7 @@ Rooms do not name rooms above them; whatever reaches across is handed over here.
 
 from __future__ import annotations
 
-from clew.catalog.advisors import ADVISORS_TOOLS
+from clew.advisors.tools import ADVISORS_TOOLS
 from clew.catalog.history import HISTORY_TOOLS
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService

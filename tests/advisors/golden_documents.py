@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clew.advisors.builder.builder import build_architecture, build_vision, title_of
-from clew.advisors.checks.document import check
+from clew.advisors.checks.document import check_document
 from clew.advisors.documents.adr import file_name
 from clew.advisors.documents.document import render
 from clew.advisors.extract.facts import from_text
@@ -26,7 +26,7 @@ def documents_of(description):
     facts = numbered(from_text(description), "vision")
     vision = build_vision(facts, title=title, metadata=METADATA)
     architecture, records = build_architecture(facts, title=title, vision=vision, metadata=METADATA)
-    findings = [*check(vision), *check(architecture, context=(vision, *records))]
+    findings = [*check_document(vision), *check_document(architecture, context=(vision, *records))]
     made = {
         "vision.md": render(vision),
         "architecture.md": render(architecture),

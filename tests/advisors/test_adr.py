@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clew.advisors.builder.builder import build_architecture
-from clew.advisors.checks.document import check_directory
+from clew.advisors.checks.adr import check_directory
 from clew.advisors.documents.adr import (
     date_of,
     file_name,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.advisors.builder.builder import build_architecture, build_vision
-from clew.advisors.checks.document import check, check_directory, check_text, ready
+from clew.advisors.checks.adr import check_directory
+from clew.advisors.checks.document import check_document, check_text, is_ready
 from clew.advisors.documents.adr import read_directory
 from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.model import Document, Finding, Question, Section
@@ -40,7 +41,7 @@ def good():
 
 
 def rules(document, context=()):
-    return {one.rule for one in check(document, context=context)}
+    return {one.rule for one in check_document(document, context=context)}
 
 
 def changed(good, kind, old, new, count=1):
@@ -52,8 +53,8 @@ def changed(good, kind, old, new, count=1):
 
 def test_a_complete_document_is_ready(good):
     for document, context in good.values():
-        found = check(document, context=context)
-        assert ready(found), found
+        found = check_document(document, context=context)
+        assert is_ready(found), found
         assert {one.rule for one in found if one.severity == "warning"} <= {"A5"}, found
 
 
@@ -103,9 +104,9 @@ def test_a_complete_document_is_ready(good):
 def test_rules_on_a_changed_document(good, rule, kind, old, new):
     if old == "| all, written by CP-1 | |":
         old = "| all, written by CP-1 |  |"
-    before = [one for one in check(*_pair(good[kind])) if one.rule == rule]
+    before = [one for one in check_document(*_pair(good[kind])) if one.rule == rule]
     document, context = changed(good, kind, old, new, count=9 if rule in {"A4", "A8", "A9"} else 1)
-    after = [one for one in check(document, context=context) if one.rule == rule]
+    after = [one for one in check_document(document, context=context) if one.rule == rule]
     assert len(after) > len(before), (rule, after)
     assert all(one.location and one.message and one.fix for one in after)
 
@@ -119,7 +120,7 @@ def _pair(both):
 
 def test_a_vague_word_with_a_number_near_it_is_fine():
     text = "# V\n\n### Constraints\n\n- **CO-1** It is fast: 2 seconds\n- **CO-2** It is fast\n"
-    found = [one.location for one in check(parse(text, "vision")) if one.rule == "V11"]
+    found = [one.location for one in check_document(parse(text, "vision")) if one.rule == "V11"]
     assert found == ["vision:CO-2"]
 
 
@@ -146,7 +147,7 @@ def test_file_links_are_followed(tmp_path):
         "# T\n\n## Scope\n\n[a](a.md) [b](b.md) [c](https://example.com/c.md)\n", "vision"
     )
     (tmp_path / "a.md").write_text("", encoding="utf-8")
-    found = [one for one in check(document, path=tmp_path / "v.md") if one.rule == "S5"]
+    found = [one for one in check_document(document, path=tmp_path / "v.md") if one.rule == "S5"]
     assert ["b.md" in one.message for one in found] == [True]
 
 
@@ -199,11 +200,13 @@ def test_superseding_in_a_circle_is_seen(tmp_path):
 
 def test_ready_needs_neither_errors_nor_blocking_questions():
     warning = Finding("V1", "warning", "x", "m", "f")
-    assert ready([warning], [Question("Q-1", "?")])
-    assert not ready([Finding("V1", "error", "x", "m", "f")], [])
-    assert not ready([], [Question("Q-1", "?", blocking=True)])
+    assert is_ready([warning], [Question("Q-1", "?")])
+    assert not is_ready([Finding("V1", "error", "x", "m", "f")], [])
+    assert not is_ready([], [Question("Q-1", "?", blocking=True)])
 
 
 def test_the_same_document_gives_the_same_findings(good):
     for document, context in good.values():
-        assert check(document, context=context) == check(document, context=context)
+        assert check_document(document, context=context) == check_document(
+            document, context=context
+        )

@@ -7,7 +7,7 @@ import difflib
 import pytest
 
 from clew.advisors.actions.decide import decide
-from clew.advisors.checks.document import check_directory
+from clew.advisors.checks.adr import check_directory
 from clew.advisors.documents.adr import read_directory, superseded_by, supersedes
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.times import today

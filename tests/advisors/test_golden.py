@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.advisors.builder.builder import build_vision, title_of
-from clew.advisors.checks.document import check, check_text, ready
+from clew.advisors.checks.document import check_document, check_text, is_ready
 from clew.advisors.documents.document import parse, render
 from clew.advisors.extract.facts import from_text
 from clew.advisors.extract.questions import numbered, open_questions
@@ -39,7 +39,7 @@ def test_the_lead_promises_what_the_checks_find(name):
     description = description_of(name)
     facts = numbered(from_text(description), "vision")
     document = build_vision(facts, title=title_of(description), metadata={"status": "draft"})
-    can_start = ready(check(document), open_questions(document, facts))
+    can_start = is_ready(check_document(document), open_questions(document, facts))
     assert ("Nothing is in the way" in render(document)) == can_start
 
 
@@ -77,4 +77,7 @@ def test_a_contradiction_is_a_finding_and_a_question_and_no_choice():
     document = parse(made["vision.md"], "vision")
     asked = [item for item in document.items("Q") if item.get("blocking") == "yes"]
     assert len(asked) == 7
-    assert {one.rule for one in check(document) if one.severity == "error"} == {"V13", "V14"}
+    assert {one.rule for one in check_document(document) if one.severity == "error"} == {
+        "V13",
+        "V14",
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.advisors.builder.builder import brief, build_architecture, build_vision
-from clew.advisors.checks.document import check, ready
+from clew.advisors.checks.document import check_document, is_ready
 from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.model import Facts
 from clew.advisors.extract.facts import from_text
@@ -68,7 +68,7 @@ def test_defaults_all_the_way_make_a_document_ready():
         facts = numbered(answered(facts, {one.id: "yes" for one in found}), "vision")
     document = build_vision(facts, title="X", metadata={"status": "draft", "updated": "2026-01-01"})
     assert open_for(facts, "vision") == []
-    assert ready(check(document), [])
+    assert is_ready(check_document(document), [])
     assert any(item.source.startswith("default:") for item in document.items())
     architecture_facts = numbered(facts, "architecture")
     for _ in range(5):
@@ -78,7 +78,7 @@ def test_defaults_all_the_way_make_a_document_ready():
         )
     made, records = build_architecture(architecture_facts, title="X", vision=document)
     assert open_for(architecture_facts, "architecture") == []
-    assert ready(check(made, context=(document, *records)))
+    assert is_ready(check_document(made, context=(document, *records)))
 
 
 def test_a_contradiction_is_settled_by_its_answer():

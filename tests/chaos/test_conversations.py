@@ -57,7 +57,7 @@ except (ClewError, OSError, sqlite3.OperationalError) as error:
 # A turn as users make it; stops itself, lock in hand, before it is written.
 STOPPED = """
 import os, signal
-from clew.advisors.conversation.turn import Asked, take_turn
+from clew.advisors.conversation.turn import TurnRequest, take_turn
 from clew.advisors.conversation.store import ConversationStore
 from clew.kit.call import Call
 save = ConversationStore.save
@@ -65,7 +65,7 @@ def stop_and_save(*words):
     os.kill(os.getpid(), signal.SIGSTOP)
     return save(*words)
 ConversationStore.save = stop_and_save
-take_turn(Asked("vision_agent", "vision", "A shop.", conversation_id="c", save=False), Call())
+take_turn(TurnRequest("vision_agent", "vision", "A shop.", conversation_id="c", save=False), Call())
 """
 
 

@@ -10,7 +10,7 @@ from clew.advisors.actions import review
 from clew.advisors.builder.builder import brief as brief_of
 from clew.advisors.builder.builder import build_vision
 from clew.advisors.conversation import model_sections as modelwriter
-from clew.advisors.conversation.brief import brief_data
+from clew.advisors.conversation.result import brief_data
 from clew.advisors.extract.facts import from_text
 from clew.catalog.faces import FACES
 from clew.thread.brief.brief import for_prompt

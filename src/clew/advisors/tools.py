@@ -1,45 +1,57 @@
-"""The advisors' tool handlers."""
+"""The advisors' tools: declarations beside their handlers."""
 
 from __future__ import annotations
 
-from clew.kit.answer import Answer
+from clew.catalog.model import (
+    BOOLEAN,
+    ENDS,
+    INTEGER,
+    READS,
+    SETS,
+    STRING,
+    STRINGS,
+    WRITES,
+    Tool,
+    boolean,
+    integer,
+    object_schema,
+    string,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clew.advisors.conversation.turn import Asked
+    from typing import Any
+
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
 _ACTOR = "mcp"
-
-
-def long_running_operation(arguments: JsonObject, call: Call) -> Answer:
-    """Wait as long as asked, with progress."""
-    from clew.advisors.operation import run_operation
-
-    name, seconds = arguments["operation_name"], float(arguments["duration_seconds"])
-    output = run_operation(name, seconds, call)
-    return Answer(output, data={"output": output})
+_LONGEST_SECONDS = 3600.0
+_MOST_STEPS = 10
+_MOST_ENTRIES = 100
+_LONGEST_ENTRY = 100_000
 
 
 def vision_agent(arguments: JsonObject, call: Call) -> Answer:
     """Write or refine the Vision & Scope document."""
-    return _turn(_asked("vision_agent", arguments["project_description"], "", arguments), call)
+    return _turn("vision", arguments["project_description"], "", arguments, call)
 
 
 def architecture_agent(arguments: JsonObject, call: Call) -> Answer:
     """Write or refine the architecture and its decision records."""
     name, text = arguments["project_name"], arguments["requirements"]
-    return _turn(_asked("architecture_agent", text, name, arguments), call)
+    return _turn("architecture", text, name, arguments, call)
 
 
-def _asked(tool: str, text: str, name: str, arguments: JsonObject) -> Asked:
-    from clew.advisors.conversation.brief import texts_by_name
-    from clew.advisors.conversation.turn import Asked
+def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) -> Answer:
+    from clew.advisors.conversation.result import turn_data
+    from clew.advisors.conversation.turn import TurnRequest, take_turn
+    from clew.kit.answer import Answer
 
-    return Asked(
-        tool=tool,
-        kind="vision" if tool == "vision_agent" else "architecture",
+    request = TurnRequest(
+        tool=f"{kind}_agent",
+        kind=kind,
         text=text,
         name=name,
         conversation_id=arguments.get("conversation_id", ""),
@@ -48,21 +60,69 @@ def _asked(tool: str, text: str, name: str, arguments: JsonObject) -> Asked:
         project=arguments.get("project"),
         save=arguments.get("save", True),
     )
-
-
-def _turn(asked: Asked, call: Call) -> Answer:
-    from clew.advisors.conversation.turn import take_turn
-    from clew.advisors.results import said_data
-
-    data = said_data(take_turn(asked, call), asked.tool)
+    data = turn_data(take_turn(request, call), request.tool)
     return Answer(data["output"], data=data)
+
+
+def texts_by_name(value: object, what: str, name_keys: tuple[str, ...]) -> dict[str, str]:
+    """What a caller sent by name: an object, or a list of objects with a name and a text."""
+    from clew.kit.errors import Invalid
+
+    if value is None:
+        return {}
+    pairs = list(value.items()) if isinstance(value, dict) else _pairs(value, name_keys)
+    if pairs is None:
+        example = "Q-1" if "id" in name_keys else "objectives"
+        raise Invalid(f"{what} must be an object of texts", f'For example: {{"{example}": "..."}}.')
+    if len(pairs) > _MOST_ENTRIES:
+        raise Invalid(f"{what} has more than {_MOST_ENTRIES} entries", "Send fewer at a time.")
+    for name, text in pairs:
+        if not isinstance(text, str):
+            raise Invalid(f"{what}.{name} must be a string", f'Send {{"{name}": "text"}}.')
+        if len(text) > _LONGEST_ENTRY:
+            raise Invalid(f"{what}.{name} is longer than {_LONGEST_ENTRY} characters")
+    return {str(name).strip(): text for name, text in pairs}
+
+
+def _pairs(value: object, name_keys: tuple[str, ...]) -> list[tuple[Any, Any]] | None:
+    """Names and texts of a list's objects; None if one of them has no name or no text."""
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        return None
+    text_keys = ("answer", "text", "content", "value")
+    pairs = [(_first(entry, name_keys), _first(entry, text_keys)) for entry in value]
+    return None if any(None in pair for pair in pairs) else pairs
+
+
+def _first(entry: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((entry[name] for name in names if entry.get(name) is not None), None)
+
+
+def long_running_operation(arguments: JsonObject, call: Call) -> Answer:
+    """Take the time asked for, and report each step: for trying out a client."""
+    import time
+
+    from clew.kit.answer import Answer
+
+    name, asked = arguments["operation_name"], float(arguments["duration_seconds"])
+    seconds = min(max(asked, 0.0), _LONGEST_SECONDS)
+    steps = min(max(int(seconds), 1), _MOST_STEPS)
+    started = time.monotonic()
+    call.progress(0, steps, f"Started {name}")
+    for step in range(1, steps + 1):
+        due = started + seconds * step / steps
+        call.sleep(max(due - time.monotonic(), 0.0))
+        call.progress(step, steps, f"{name}: {100 * step // steps}% complete")
+    output = f"Completed {name} in {time.monotonic() - started:.1f} seconds"
+    if seconds != asked:
+        output += f" (asked for {asked:g}, allowed is 0 to {_LONGEST_SECONDS:g})"
+    return Answer(output, data={"output": output})
 
 
 def refine_agent(arguments: JsonObject, call: Call) -> Answer:
     """Turn the vision's features into specs."""
-    from clew.advisors.actions.inputs import sources_of
-    from clew.advisors.actions.refine import refine
-    from clew.advisors.results import refined_text
+    from clew.advisors.actions.project_documents import sources_of
+    from clew.advisors.actions.refine import refine, refined_text
+    from clew.kit.answer import Answer
     from clew.specs.store.store import open_store
 
     store = open_store(call.settings, arguments.get("project"))
@@ -74,8 +134,8 @@ def refine_agent(arguments: JsonObject, call: Call) -> Answer:
 
 def review_agent(arguments: JsonObject, call: Call) -> Answer:
     """Check a spec's changes against its criteria."""
-    from clew.advisors.actions.review import review
-    from clew.advisors.results import review_data
+    from clew.advisors.actions.review import review, review_data
+    from clew.kit.answer import Answer
     from clew.specs.store.store import open_store
 
     store = open_store(call.settings, arguments.get("project"))
@@ -87,29 +147,166 @@ def review_agent(arguments: JsonObject, call: Call) -> Answer:
 def conversations(arguments: JsonObject, call: Call) -> Answer:
     """List conversations, or show, export or delete one."""
     from clew.advisors.conversation.store import checked_id, opened_store
+    from clew.kit.answer import Answer
     from clew.kit.errors import Invalid
 
     action = arguments.get("action", "list")
-    if action == "list":
-        with opened_store() as store:
-            return Answer.of({"conversations": store.recent(arguments.get("limit", 50))}, indent=2)
-    name = checked_id(arguments.get("conversation_id", "").strip())
-    if not name:
+    name = "" if action == "list" else checked_id(arguments.get("conversation_id", "").strip())
+    if action != "list" and not name:
         raise Invalid(f"{action} needs a conversation_id", "The action list shows them.")
+    data: JsonObject
     with opened_store() as store:
-        if action == "delete":
+        if action == "list":
+            data = {"conversations": store.recent(arguments.get("limit", 50))}
+        elif action == "delete":
             store.delete(name)
-            return Answer.of({"deleted": name}, indent=2)
-        exported = store.export(name)
-    return Answer.of(exported if action == "export" else shown(exported), indent=2)
+            data = {"deleted": name}
+        else:
+            data = store.export(name) if action == "export" else summary(store.export(name))
+    return Answer.of(data, indent=2)
 
 
-def shown(exported: JsonObject) -> JsonObject:
+def summary(exported: JsonObject) -> JsonObject:
     """A conversation without old versions, facts and texts: what happened, and what there is."""
     last = {one["name"]: one for one in exported["documents"]}
-    documents = [{key: one[key] for key in ("name", "version", "title", "path")}
-                 for one in last.values()]  # fmt: skip
-    turns = [{key: one[key] for key in ("version", "at", "tool", "summary")}
-             for one in exported["turns"]]  # fmt: skip
-    kept = {key: exported[key] for key in ("id", "title", "project", "version", "updated")}
-    return {**kept, "documents": documents, "turns": turns}
+    document, turn = ("name", "version", "title", "path"), ("version", "at", "tool", "summary")
+    return {
+        **{key: exported[key] for key in ("id", "title", "project", "version", "updated")},
+        "documents": [{key: one[key] for key in document} for one in last.values()],
+        "turns": [{key: one[key] for key in turn} for one in exported["turns"]],
+    }
+
+
+_CONVERSATION = string("Optional ID to maintain context between conversations")
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+_OUTPUT = object_schema({"output": STRING}, "output")
+_DOCUMENTS = object_schema(
+    {
+        "output": STRING,
+        "conversation_id": STRING,
+        "version": INTEGER,
+        "documents": _OBJECTS,
+        "questions": _OBJECTS,
+        "questions_open": INTEGER,
+        "checks": object_schema({"ready": BOOLEAN, "findings": _OBJECTS}),
+        "writer": STRING,
+        "authors": {"type": "object"},
+        "skipped": STRINGS,
+        "notes": STRINGS,
+        "brief": {"type": "object"},
+    },
+    "output",
+    "conversation_id",
+)
+# What the loop of the calling agent sends back; a result's brief explains it.
+_LOOP = {
+    "answers": {"type": ["object", "array"]},
+    "sections": {"type": ["object", "array"]},
+    "save": BOOLEAN,
+    "project": STRING,
+}
+
+
+def _tool(name: str, description: str, **settings: Any) -> Tool:
+    given = {"output": _OUTPUT, "slow": True, **settings}
+    return Tool(name, description, face="clariad", toolset="advisors", **given)
+
+
+ADVISORS_TOOLS = (
+    _tool(
+        "vision_agent",
+        "Creates Vision & Scope documents to establish project requirements and goals",
+        handler=vision_agent,
+        title="Vision and scope",
+        effect=WRITES,
+        properties={
+            "project_description": string("Brief description of the project"),
+            "conversation_id": _CONVERSATION,
+        },
+        also_accepts=_LOOP,
+        required=("project_description",),
+        output=_DOCUMENTS,
+    ),
+    _tool(
+        "architecture_agent",
+        "Designs system architecture and creates Architecture Decision Records (ADRs)",
+        handler=architecture_agent,
+        title="Architecture and decisions",
+        effect=WRITES,
+        properties={
+            "project_name": string("Name of the project"),
+            "requirements": string("Project requirements to consider for architecture"),
+            "conversation_id": _CONVERSATION,
+        },
+        also_accepts=_LOOP,
+        required=("project_name", "requirements"),
+        output=_DOCUMENTS,
+    ),
+    _tool(
+        "long_running_operation",
+        "Example of a long-running operation with streaming updates",
+        title="Long-running example",
+        effect=READS,
+        handler=long_running_operation,
+        properties={
+            "operation_name": string("Name of the operation to perform"),
+            "duration_seconds": {
+                "type": "number",
+                "description": "How long the operation should take in seconds",
+            },
+        },
+        required=("operation_name", "duration_seconds"),
+    ),
+    _tool(
+        "refine_agent",
+        "Turn the vision's features into specs with criteria and dependencies; safe to repeat",
+        handler=refine_agent,
+        title="Vision to specs",
+        effect=SETS,
+        original=False,
+        properties={
+            "conversation_id": string("Whose documents, if they are not saved"),
+            "later": boolean("Also features of later releases"),
+            "project": string("Directory, if not the current one"),
+        },
+        output=object_schema({"output": STRING, "specs": _OBJECTS}, "output", "specs"),
+    ),
+    _tool(
+        "review_agent",
+        "Check a finished spec's changes against its acceptance criteria",
+        handler=review_agent,
+        title="Review a spec",
+        effect=READS,
+        original=False,
+        properties={
+            "id": string("Spec ID"),
+            "range": string("Commits, for example main..branch (default: the spec's own)"),
+            "project": string("Directory, if not the current one"),
+        },
+        required=("id",),
+        output=object_schema(
+            {"output": STRING, "verdict": STRING, "criteria": _OBJECTS, "findings": _OBJECTS},
+            "output",
+            "verdict",
+        ),
+    ),
+    _tool(
+        "advisor_conversations",
+        "List conversations with the advisors; show, export or delete one",
+        handler=conversations,
+        title="Conversations",
+        effect=ENDS,
+        original=False,
+        slow=False,
+        properties={
+            "action": {
+                "type": "string",
+                "description": "What to do (default list)",
+                "enum": ["list", "show", "export", "delete"],
+            },
+            "conversation_id": string("Which one; not for list"),
+            "limit": integer("Most to list (default 50)"),
+        },
+        output={"type": "object"},
+    ),
+)

@@ -67,10 +67,10 @@ def architecture(name: str, requirements: tuple[str, ...], **options: Any) -> Ou
 
 
 def _turn(tool: str, kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
-    from clew.advisors.conversation.turn import Asked, take_turn
-    from clew.advisors.results import footer, said_data, said_text
+    from clew.advisors.conversation.result import footer, turn_data, turn_text
+    from clew.advisors.conversation.turn import TurnRequest, take_turn
 
-    asked = Asked(
+    asked = TurnRequest(
         tool=tool,
         kind=kind,
         text=text,
@@ -83,8 +83,8 @@ def _turn(tool: str, kind: Any, text: str, name: str, options: dict[str, Any]) -
         use_model=not options["no_model"],
     )
     said = take_turn(asked, Call())
-    shown = footer(said) if said.main.path else said_text(said).rstrip()
-    return Outcome(said_data(said, tool), (shown,))
+    shown = footer(said) if said.main.path else turn_text(said).rstrip()
+    return Outcome(turn_data(said, tool), (shown,))
 
 
 def _section(text: str) -> tuple[str, str]:
@@ -126,9 +126,9 @@ def _read(name: str) -> str:
 @project_option
 def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome:
     """Turn the vision's features into specs; later runs create only what has changed."""
-    from clew.advisors.actions.inputs import sources_of
+    from clew.advisors.actions.project_documents import sources_of
     from clew.advisors.actions.refine import refine as make_specs
-    from clew.advisors.results import refined_text
+    from clew.advisors.actions.refine import refined_text
     from clew.specs.store.store import open_store
 
     store = open_store(project=project)
@@ -152,7 +152,7 @@ def review(
 ) -> Outcome:
     """Check a spec's changes against its acceptance criteria."""
     from clew.advisors.actions.review import review as look
-    from clew.advisors.results import review_data
+    from clew.advisors.actions.review import review_data
     from clew.specs.store.store import open_store
 
     store = open_store(project=project)
@@ -168,7 +168,7 @@ def review(
 @project_option
 def check(files: tuple[str, ...], *, strict: bool, project: str | None) -> Outcome:
     """Check vision, architecture and decisions; exit code 1 if there are errors."""
-    from clew.advisors.actions.check_project import check_files, check_project
+    from clew.advisors.actions.project_documents import check_files, check_project
     from clew.advisors.documents.files import project_of
 
     root = project_of({}, project)
@@ -195,7 +195,7 @@ def _finding_row(path: str, finding: Finding) -> tuple[str, ...]:
 @project_option
 def trace(project: str | None) -> Outcome:
     """Show objective, feature, component, decision and spec side by side."""
-    from clew.advisors.actions.check_project import traced
+    from clew.advisors.actions.project_documents import traced
     from clew.advisors.documents.files import project_of
 
     found = [row.as_json() for row in traced(project_of({}, project))]
@@ -252,7 +252,7 @@ def list_conversations(limit: int) -> Outcome:
 def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
     """Show a conversation, or one of its documents."""
     from clew.advisors.conversation.store import opened_store
-    from clew.advisors.tools import shown as summary
+    from clew.advisors.tools import summary
 
     with opened_store() as store:
         exported = store.export(conversation_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.conversation.turn import Asked, take_turn
+from clew.advisors.conversation.turn import TurnRequest, take_turn
 from clew.kit.call import Call
 from tests.support.repos import Repository
 
@@ -37,12 +37,14 @@ class Advisor:
         self.save = project is not None
 
     def vision(self, text=DESCRIPTION, conversation="", **more):
-        asked = Asked("vision_agent", "vision", text, "", conversation, save=self.save, **more)
+        asked = TurnRequest(
+            "vision_agent", "vision", text, "", conversation, save=self.save, **more
+        )
         return take_turn(asked, self.call)
 
     def architecture(self, text=REQUIREMENTS, conversation="", name="Tably", **more):
         given = {"save": self.save, **more}
-        asked = Asked("architecture_agent", "architecture", text, name, conversation, **given)
+        asked = TurnRequest("architecture_agent", "architecture", text, name, conversation, **given)
         return take_turn(asked, self.call)
 
 

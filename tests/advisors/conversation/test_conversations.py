@@ -247,7 +247,7 @@ def test_two_servers_on_one_store_lose_nothing(tmp_path):
 KILLED = """
 import os, signal, sys
 from clew.advisors.conversation import store, turn as conversation
-from clew.advisors.documents import files as saving
+from clew.advisors.documents import files
 from tests.advisors.conversation.conftest import Advisor
 
 point, project = sys.argv[1:]
@@ -260,11 +260,11 @@ if point == "transaction":
 elif point == "before files":
     conversation._save_files = die
 elif point == "between files":
-    real = saving.write_text
+    real = files.write_text
     def once(*args):
         real(*args)
         die()
-    saving.write_text = once
+    files.write_text = once
 Advisor(project).architecture(conversation="c")
 """
 

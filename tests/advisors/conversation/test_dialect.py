@@ -8,7 +8,7 @@ import re
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.advisors import ADVISORS_TOOLS
+from clew.advisors.tools import ADVISORS_TOOLS
 from tests.advisors.conversation.conftest import DESCRIPTION
 from tests.support.client import CLARIAD, CLEW, StdioServer, face, modern, pipe
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.advisors.actions.check_project import traced
-from clew.advisors.actions.inputs import sources_of
+from clew.advisors.actions.project_documents import sources_of, traced
 from clew.advisors.actions.refine import Sources, refine
 from clew.advisors.documents.document import parse
 from clew.advisors.tools import refine_agent

@@ -10,8 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.advisors.documents import adr
-from clew.advisors.documents import files as saving
+from clew.advisors.documents import adr, files
 from clew.advisors.documents.document import HEADING, parse, scalar
 from clew.advisors.documents.templates import PREAMBLE, key_of
 from clew.kit.errors import Conflict, Invalid, NotFound
@@ -46,8 +45,8 @@ def decide(project: Path | None, name: str, status: str, by: str = "") -> Decide
     """Move the record of that number or file to another status, and bring the index up to date."""
     if project is None:
         raise NotFound("There is no project here", "Go to one, or name it with --project.")
-    with locked(saving.lock_file(project)):
-        directory = adr.read_directory(saving.records_directory(project))
+    with locked(files.lock_file(project)):
+        directory = adr.read_directory(files.records_directory(project))
         record = _named(directory, name)
         adr.check_move(record.document, status)
         if (status == _SUPERSEDED) != bool(by):
@@ -63,10 +62,10 @@ def decide(project: Path | None, name: str, status: str, by: str = "") -> Decide
         else:
             texts[record.path] = _moved(record, status)
         for path, text in texts.items():
-            saving.write_text(project, path, text)
-        saving.write_index(project)
-    files = tuple(saving.shown(project, path) for path in texts)
-    return Decided(adr.reference(record.number), record.title, status, files)
+            files.write_text(project, path, text)
+        files.write_index(project)
+    changed = tuple(files.shown(project, path) for path in texts)
+    return Decided(adr.reference(record.number), record.title, status, changed)
 
 
 def _named(directory: AdrDirectory, name: str) -> AdrFile:

@@ -95,6 +95,18 @@ def refine(store: SpecStore, sources: Sources, *, later: bool = False, actor: st
     return [*done.values(), *lost]
 
 
+def refined_text(done: list[Refined]) -> str:
+    """The specs, one line each."""
+    if not done:
+        return "The vision has no features yet, so there is nothing to make specs of."
+    lines = [
+        f"- {one.spec_id} {one.action}: {one.title} ({one.feature})"
+        + (f"; {one.note}" if one.note else "")
+        for one in done
+    ]
+    return "\n".join(lines)
+
+
 def _is_later(item: Item) -> bool:
     return item.get("release").strip().casefold() == LATER
 

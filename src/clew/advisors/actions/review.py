@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from clew.advisors.actions.review_diff import diff_of
+from clew.advisors.checks.document import in_order
 from clew.advisors.documents.model import Finding
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import JsonError, loads
@@ -285,4 +286,51 @@ def _opinion(criterion: Criterion, entry: dict[str, Any] | None, diff: Diff) -> 
         "state": state,
         "evidence": evidence if cited else "",
         "reason": reason,
+    }
+
+
+def review_text(found: Review) -> str:
+    """The verdict, the findings and the criteria."""
+    size = f"{len(found.diff.changes)} files, {found.diff.added} added lines"
+    skipped = f" Skipped: {'; '.join(found.skipped)}." if found.skipped else ""
+    lines = [
+        f"# Review of {found.spec_id}: {found.title}",
+        "",
+        f"Verdict: {found.verdict}. {found.diff.source}: {size}.",
+        f"Looked at by: {found.writer}.{skipped}",
+        "",
+    ]
+    lines += [
+        f"- {one.severity} {one.rule} {one.location}: {one.message}. {one.fix}"
+        for one in in_order(found.findings)
+    ] or ["The checks found nothing. Whether it is right they cannot tell."]
+    lines += ["", "## Criteria", ""]
+    opinions = {one["number"]: one for one in found.opinions}
+    for judged in found.criteria:
+        one = judged.criterion
+        lines.append(f"{one.number}. [{'x' if one.checked else ' '}] {one.text}")
+        if judged.places:
+            lines.append(f"   - see {', '.join(judged.places)}")
+        if one.number in opinions:
+            opinion = opinions[one.number]
+            lines.append(f"   - model: {opinion['state']}. {opinion['reason']}")
+    return "\n".join(lines) + "\n"
+
+
+def review_data(found: Review) -> dict[str, Any]:
+    """The review as programs read it."""
+    return {
+        "output": review_text(found),
+        "spec_id": found.spec_id,
+        "verdict": found.verdict,
+        "changes": {
+            "source": found.diff.source,
+            "files": [change.path for change in found.diff.changes],
+            "added": found.diff.added,
+        },
+        "criteria": [one.as_json() for one in found.criteria],
+        "findings": [one.as_json() for one in in_order(found.findings)],
+        "opinions": list(found.opinions),
+        "writer": found.writer,
+        "skipped": list(found.skipped),
     }

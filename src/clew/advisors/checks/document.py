@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from clew.advisors.checks.adr import check_directory, check_record
+from clew.advisors.checks.adr import check_record
 from clew.advisors.checks.architecture import check_architecture
 from clew.advisors.checks.structure import check_raw, check_structure
 from clew.advisors.checks.vision import check_vision
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
-def check(
+def check_document(
     document: Document, *, context: Sequence[Document] = (), path: Path | None = None
 ) -> list[Finding]:
     """What is to be said about a document; errors first. With its path, links to files count."""
@@ -38,7 +38,9 @@ def check_text(
     text: str, kind: Kind, *, context: Sequence[Document] = (), path: Path | None = None
 ) -> list[Finding]:
     """The same for a text, with what can be seen only before it is read."""
-    return in_order([*check_raw(text, kind), *check(parse(text, kind), context=context, path=path)])
+    return in_order(
+        [*check_raw(text, kind), *check_document(parse(text, kind), context=context, path=path)]
+    )
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
@@ -46,16 +48,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda one: _ORDER[one.severity])
 
 
-def ready(findings: Iterable[Finding], questions: Iterable[Question] = ()) -> bool:
+def is_ready(findings: Iterable[Finding], questions: Iterable[Question] = ()) -> bool:
     """Whether work can start: no error, and no question that must be answered first."""
     no_error = all(one.severity != "error" for one in findings)
     return no_error and not any(one.blocking for one in questions)
-
-
-__all__ = [
-    "check",
-    "check_directory",
-    "check_text",
-    "in_order",
-    "ready",
-]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clew.advisors.conversation.sections import edited_sections
-from clew.advisors.documents import files as saving
+from clew.advisors.documents import files
 from clew.advisors.documents.document import parse
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class DocumentState:
     """A document as it is now, and as Clew last wrote it.
 
     `draft` is what the builder had made of it then, `edited` are the sections that somebody changed
@@ -39,20 +39,20 @@ class Standing:
     note: str = ""
 
 
-def standing_of(
+def state_of(
     store: ConversationStore, conversation: Conversation, kind: Kind, project: Path | None
-) -> Standing:
+) -> DocumentState:
     """How the vision or the architecture stands; the file counts before the conversation."""
     stored = conversation.documents.get(kind)
     remembered = _remembered(stored, kind)
     if project is None:
         return remembered
-    path = saving.place_of(project, kind)
-    text = saving.read_text(path)
+    path = files.place_of(project, kind)
+    text = files.read_text(path)
     if text is not None and not _is_ours(store, project, path, text, kind):
-        taken = saving.shown(project, path)
-        path = saving.beside(path)
-        text = saving.read_text(path)
+        taken = files.shown(project, path)
+        path = files.beside(path)
+        text = files.read_text(path)
         note = f"{taken} was not written by Clew and stays as it is"
         remembered = replace(remembered, note=note)
     if text is None:
@@ -62,26 +62,26 @@ def standing_of(
     return _read_back(store, conversation, project, remembered, (path, text, kind))
 
 
-def _remembered(stored: StoredDocument | None, kind: Kind) -> Standing:
+def _remembered(stored: StoredDocument | None, kind: Kind) -> DocumentState:
     if stored is None:
-        return Standing()
+        return DocumentState()
     written = parse(stored.text, kind)
-    return Standing(written, written, parse(stored.draft, kind), stored.authors, mine=written)
+    return DocumentState(written, written, parse(stored.draft, kind), stored.authors, mine=written)
 
 
 def _is_ours(store: ConversationStore, project: Path, path: Path, text: str, kind: Kind) -> bool:
     if "conversation" in parse(text, kind).metadata:
         return True
-    return store.written_to(str(project), saving.shown(project, path)) is not None
+    return store.written_to(str(project), files.shown(project, path)) is not None
 
 
 def _read_back(
     store: ConversationStore,
     conversation: Conversation,
     project: Path,
-    remembered: Standing,
+    remembered: DocumentState,
     file: tuple[Path, str, Kind],
-) -> Standing:
+) -> DocumentState:
     """A file that is not as this conversation left it: edited, or written by another one."""
     path, text, kind = file
     now = parse(text, kind)

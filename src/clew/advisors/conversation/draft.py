@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from clew.advisors.builder import builder
 from clew.advisors.conversation.known_facts import bearer_of
 from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
-from clew.advisors.documents import files as saving
-from clew.advisors.documents import merge
+from clew.advisors.documents import files, merge
 from clew.advisors.documents.adr import AdrFile, file_name, plain_title, read_directory
 from clew.advisors.documents.document import parse
 from clew.advisors.extract import questions
 from clew.kit.times import today
 
 if TYPE_CHECKING:
-    from clew.advisors.conversation.document_state import Standing
+    from clew.advisors.conversation.document_state import DocumentState
     from clew.advisors.conversation.store import Conversation
     from clew.advisors.documents.model import Document, Facts
     from clew.advisors.documents.templates import Kind
@@ -26,7 +25,7 @@ RECORDS = "adr/"
 
 
 @dataclass(frozen=True)
-class Made:
+class TurnDraft:
     """A turn that is worked out and not yet written.
 
     `authors` tells for each section's key who wrote it, where that was not the builder.
@@ -34,7 +33,7 @@ class Made:
 
     facts: Facts
     title: str
-    standing: Standing
+    state: DocumentState
     draft: Document
     document: Document
     authors: dict[str, str]
@@ -49,7 +48,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Drafter:
     """Builds one document again and again while its facts change."""
 
     kind: Kind
@@ -58,16 +57,16 @@ class Desk:
     records: tuple[AdrFile, ...]
     records_place: str
 
-    def begun(self, facts: Facts, standing: Standing) -> Made:
+    def begun(self, facts: Facts, state: DocumentState) -> TurnDraft:
         """The first state of a turn: what the facts say, upon what stands already."""
         draft, facts, records = self._built(facts)
-        document = merge.refine(standing.now, standing.draft, draft) if standing.now else draft
-        authors = {**standing.authors, **dict.fromkeys(standing.edited, HUMAN)}
+        document = merge.refine(state.now, state.draft, draft) if state.now else draft
+        authors = {**state.authors, **dict.fromkeys(state.edited, HUMAN)}
         others = (self.vision,) if self.vision is not None and self.kind != "vision" else ()
         context = (*others, *(one.document for one in self.records))
-        return Made(facts, self.title, standing, draft, document, authors, context, records)
+        return TurnDraft(facts, self.title, state, draft, document, authors, context, records)
 
-    def with_sections(self, made: Made, sections: dict[str, str], author: str) -> Made:
+    def with_sections(self, made: TurnDraft, sections: dict[str, str], author: str) -> TurnDraft:
         """The turn with sections of somebody else, and with what follows from them."""
         if not sections:
             return made
@@ -75,7 +74,7 @@ class Desk:
             made.document,
             sections,
             author,
-            protected=made.standing.edited if author == CALLER else made.of_people,
+            protected=made.state.edited if author == CALLER else made.of_people,
             may_remove=author == CALLER,
             context=made.context,
         )
@@ -121,7 +120,7 @@ class _Built(NamedTuple):
 def existing_records(before: Conversation, project: Path | None) -> tuple[AdrFile, ...]:
     """The decision records that there are: the project's, or the conversation's own."""
     if project is not None:
-        return read_directory(saving.records_directory(project)).files
+        return read_directory(files.records_directory(project)).files
     found = []
     for name, stored in sorted(before.documents.items()):
         if name.startswith(RECORDS):

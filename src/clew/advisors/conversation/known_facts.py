@@ -13,12 +13,12 @@ from clew.advisors.extract.repo_facts import from_repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from clew.advisors.conversation.document_state import Standing
+    from clew.advisors.conversation.document_state import DocumentState
     from clew.advisors.conversation.store import Conversation
 
 
 def known_facts(
-    before: Conversation, project: Path | None, documents: tuple[Standing, ...]
+    before: Conversation, project: Path | None, documents: tuple[DocumentState, ...]
 ) -> Facts:
     """What the conversation knows, with what was written into the documents since.
 
@@ -33,19 +33,17 @@ def known_facts(
     return facts
 
 
-def _caught_up(facts: Facts, standing: Standing, now: Document) -> Facts:
+def _caught_up(facts: Facts, state: DocumentState, now: Document) -> Facts:
     """The facts with what people, or another conversation, made of a document."""
-    source = f"file:{standing.path.name}" if standing.path else "file"
+    source = f"file:{state.path.name}" if state.path else "file"
     title = facts.title or now.title.partition(": ")[2]
-    if not standing.by_others:
-        facts = absorbed(facts, now, standing.written, source)
-    elif standing.theirs is None:
-        facts = _with_questions(absorbed(facts, now, standing.mine, source), now)
+    if not state.by_others:
+        facts = absorbed(facts, now, state.written, source)
+    elif state.theirs is None:
+        facts = _with_questions(absorbed(facts, now, state.mine, source), now)
     else:
-        theirs = absorbed(standing.theirs, now, standing.written, source)
-        facts = (
-            absorbed(facts, now, standing.mine, source).merged(theirs) if facts.items else theirs
-        )
+        theirs = absorbed(state.theirs, now, state.written, source)
+        facts = absorbed(facts, now, state.mine, source).merged(theirs) if facts.items else theirs
     return replace(facts, title=title)
 
 

@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from clew.advisors.conversation.brief import RULES
-from clew.advisors.conversation.sections import DERIVED, Refusal, apply_sections
+from clew.advisors.conversation.sections import DERIVED, RULES, Refusal, apply_sections
 from clew.advisors.documents.document import parse, render, render_body
 from clew.kit.errors import ClewError
 

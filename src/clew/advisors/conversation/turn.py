@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from clew.advisors.builder import builder
 from clew.advisors.builder.vision import UNTITLED
-from clew.advisors.checks import document as checks
-from clew.advisors.conversation.document_state import standing_of
-from clew.advisors.conversation.draft import RECORDS, Desk, Made, existing_records
+from clew.advisors.checks.document import check_document, is_ready
+from clew.advisors.conversation.document_state import state_of
+from clew.advisors.conversation.draft import RECORDS, Drafter, TurnDraft, existing_records
 from clew.advisors.conversation.known_facts import known_facts
 from clew.advisors.conversation.model_sections import ModelText, write_sections
 from clew.advisors.conversation.sections import BUILDER, CALLER
@@ -24,7 +24,7 @@ from clew.advisors.conversation.store import (
     new_id,
     opened_store,
 )
-from clew.advisors.documents import files as saving
+from clew.advisors.documents import files
 from clew.advisors.documents.adr import read_directory, styled
 from clew.advisors.documents.document import render
 from clew.advisors.extract import questions
@@ -47,7 +47,7 @@ _ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class TurnRequest:
     """What a caller wants of an advisor."""
 
     tool: str
@@ -95,7 +95,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Said:
+class TurnResult:
     """What a turn gives back."""
 
     conversation: Conversation
@@ -113,20 +113,20 @@ class Said:
     brief: Brief
 
 
-def take_turn(asked: Asked, call: Call) -> Said:
+def take_turn(asked: TurnRequest, call: Call) -> TurnResult:
     """Work out a turn, write it upon the last version, and save its documents."""
     if len(asked.text) > LONGEST_TEXT:
         raise Invalid(
             f"The text has {len(asked.text)} characters; at most {LONGEST_TEXT} are read",
             "Send the most important part, then more with the same conversation_id.",
         )
-    project = saving.project_of(call.settings, asked.project) if asked.save else None
+    project = files.project_of(call.settings, asked.project) if asked.save else None
     conversation_id = checked_id(asked.conversation_id.strip()) or new_id()
     with opened_store() as store:
         text = _model_text(store, conversation_id, asked, project, call)
         for _ in range(_ATTEMPTS):
             call.check()
-            with locked(saving.lock_file(project, conversation_id)):
+            with locked(files.lock_file(project, conversation_id)):
                 before = store.load(conversation_id)
                 made = _made(store, before, asked, project, text)
                 said = _settled(before, asked, project, made, text)
@@ -140,7 +140,7 @@ def take_turn(asked: Asked, call: Call) -> Said:
 def _model_text(
     store: ConversationStore,
     conversation_id: str,
-    asked: Asked,
+    asked: TurnRequest,
     project: Path | None,
     call: Call,
 ) -> ModelText | None:
@@ -166,14 +166,14 @@ def _model_text(
 def _made(
     store: ConversationStore,
     before: Conversation,
-    asked: Asked,
+    asked: TurnRequest,
     project: Path | None,
     text: ModelText | None,
-) -> Made:
+) -> TurnDraft:
     """The turn worked out upon what stands now; quick, and done again when others were quicker."""
-    standing = standing_of(store, before, asked.kind, project)
-    vision = standing if asked.kind == "vision" else standing_of(store, before, "vision", project)
-    both = (vision,) if vision is standing else (vision, standing)
+    state = state_of(store, before, asked.kind, project)
+    vision = state if asked.kind == "vision" else state_of(store, before, "vision", project)
+    both = (vision,) if vision is state else (vision, state)
     facts = known_facts(before, project, both)
     source = "text" if before.is_new else f"turn{before.version + 1}"
     facts = facts.merged(from_text(asked.text, source))
@@ -181,9 +181,9 @@ def _made(
         facts = questions.answered(questions.numbered(facts, asked.kind), asked.answers)
     known = "" if facts.title == UNTITLED else facts.title
     title = asked.name.strip() or known or builder.title_of(asked.text)
-    place = saving.records_place(project) if project else "adr"
-    desk = Desk(asked.kind, title, vision.now, existing_records(before, project), place)
-    made = desk.begun(replace(facts, title=title), standing)
+    place = files.records_place(project) if project else "adr"
+    desk = Drafter(asked.kind, title, vision.now, existing_records(before, project), place)
+    made = desk.begun(replace(facts, title=title), state)
     made = desk.with_sections(made, asked.sections, CALLER)
     if text is not None:
         made = desk.with_sections(made, text.sections, text.author)
@@ -191,10 +191,14 @@ def _made(
 
 
 def _settled(
-    before: Conversation, asked: Asked, project: Path | None, made: Made, text: ModelText | None
-) -> Said:
+    before: Conversation,
+    asked: TurnRequest,
+    project: Path | None,
+    made: TurnDraft,
+    text: ModelText | None,
+) -> TurnResult:
     """The turn with its texts, questions and findings."""
-    old, version = made.standing.now, before.version + 1
+    old, version = made.state.now, before.version + 1
     plain = replace(made.document, metadata={})
     is_same = old is not None and replace(old, metadata={}) == plain
     writer = _writer(made, text)
@@ -202,16 +206,16 @@ def _settled(
         document = old
     else:
         document = replace(plain, metadata=_metadata(before.id, version, made, writer))
-    content = made.standing.on_disk if is_same and made.standing.on_disk else render(document)
-    path = made.standing.path
+    content = made.state.on_disk if is_same and made.state.on_disk else render(document)
+    path = made.state.path
     action = "created" if old is None else "unchanged" if is_same else "updated"
     main = Written(
         asked.kind, asked.kind, document.title, content,
-        saving.shown(project, path) if project and path else "", action,
+        files.shown(project, path) if project and path else "", action,
     )  # fmt: skip
-    findings = tuple(checks.check(document, context=made.context))
+    findings = tuple(check_document(document, context=made.context))
     open_now = tuple(questions.open_questions(document, made.facts))
-    return Said(
+    return TurnResult(
         conversation=before,
         version=version,
         document=document,
@@ -219,7 +223,7 @@ def _settled(
         records=tuple(_record(one, project) for one in made.records),
         questions=open_now,
         findings=findings,
-        ready=checks.ready(list(findings), list(open_now)),
+        ready=is_ready(list(findings), list(open_now)),
         writer=writer,
         authors=made.authors,
         skipped=(*made.skipped, *_skipped(asked, text)),
@@ -228,8 +232,8 @@ def _settled(
     )
 
 
-def _metadata(conversation_id: str, version: int, made: Made, writer: str) -> dict[str, str]:
-    old = made.standing.now.metadata if made.standing.now else {}
+def _metadata(conversation_id: str, version: int, made: TurnDraft, writer: str) -> dict[str, str]:
+    old = made.state.now.metadata if made.state.now else {}
     inputs = hashlib.sha256(dumps(made.facts.as_json()).encode("utf-8", "replace")).hexdigest()
     return {
         "status": "draft",
@@ -242,13 +246,13 @@ def _metadata(conversation_id: str, version: int, made: Made, writer: str) -> di
     }
 
 
-def _writer(made: Made, text: ModelText | None) -> str:
+def _writer(made: TurnDraft, text: ModelText | None) -> str:
     if text is not None and text.author in made.authors.values():
         return text.author
     return CALLER if CALLER in made.authors.values() else BUILDER
 
 
-def _skipped(asked: Asked, text: ModelText | None) -> list[str]:
+def _skipped(asked: TurnRequest, text: ModelText | None) -> list[str]:
     if text is None:
         why = "none is configured (CLEW_MODEL)" if asked.use_model else "not wanted"
         return [f"model: {why}"]
@@ -258,11 +262,13 @@ def _skipped(asked: Asked, text: ModelText | None) -> list[str]:
     return found
 
 
-def _notes(before: Conversation, asked: Asked, project: Path | None, made: Made) -> tuple[str, ...]:
-    notes = [made.standing.note] if made.standing.note else []
+def _notes(
+    before: Conversation, asked: TurnRequest, project: Path | None, made: TurnDraft
+) -> tuple[str, ...]:
+    notes = [made.state.note] if made.state.note else []
     if before.is_new and asked.conversation_id.strip():
         notes.append(f"Nothing was known under conversation_id {before.id}; it begins here")
-    if before.is_new and made.standing.on_disk:
+    if before.is_new and made.state.on_disk:
         notes.append("This conversation goes on from the document in the project")
     if project is None:
         why = "there is no project" if asked.save else "saving was not wanted"
@@ -274,13 +280,13 @@ def _record(one: tuple[str, Document], project: Path | None) -> Written:
     name, document = one
     text, path = render(document), ""
     if project is not None:
-        directory = read_directory(saving.records_directory(project))
+        directory = read_directory(files.records_directory(project))
         text = render(styled(document, directory.style, int(name.partition("-")[0])))
-        path = saving.shown(project, directory.path / name)
+        path = files.shown(project, directory.path / name)
     return Written(f"{RECORDS}{name}", "adr", document.title, text, path, "created")
 
 
-def _turn(asked: Asked, project: Path | None, made: Made, said: Said) -> Turn:
+def _turn(asked: TurnRequest, project: Path | None, made: TurnDraft, said: TurnResult) -> Turn:
     place = str(project) if project else ""
     main = said.main
     documents = [
@@ -302,13 +308,13 @@ def _turn(asked: Asked, project: Path | None, made: Made, said: Said) -> Turn:
     )
 
 
-def _save_files(project: Path | None, made: Made, said: Said) -> None:
+def _save_files(project: Path | None, made: TurnDraft, said: TurnResult) -> None:
     if project is None:
         return
-    path = made.standing.path
-    if path is not None and said.main.text != made.standing.on_disk:
-        saving.write_text(project, path, said.main.text)
+    path = made.state.path
+    if path is not None and said.main.text != made.state.on_disk:
+        files.write_text(project, path, said.main.text)
     for record in said.records:
-        saving.write_text(project, project / record.path, record.text)
+        files.write_text(project, project / record.path, record.text)
     if said.records:
-        saving.write_index(project)
+        files.write_index(project)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from clew.advisors.documents import adr
-from clew.advisors.documents import files as saving
+from clew.advisors.documents import adr, files
 from clew.advisors.documents.document import parse, render_body
 from clew.advisors.documents.markdown import REFERENCE
 from clew.kit.errors import ClewError
@@ -119,10 +118,10 @@ def read_documents(project: Path | None) -> Documents:
 
 def _of_kind(root: Path, kind: Kind) -> tuple[Found, ...]:
     try:
-        place = saving.place_of(root, kind)
+        place = files.place_of(root, kind)
     except ClewError:
         return ()
-    candidates = (saving.beside(place), place, root / f"{kind.upper()}.md")
+    candidates = (files.beside(place), place, root / f"{kind.upper()}.md")
     found = (_read(root, path, kind) for path in candidates)
     return tuple(one for one in found if one is not None)
 
@@ -136,7 +135,7 @@ def _read(root: Path, path: Path, kind: Kind) -> Found | None:
         key = f"{kind}:{path}"
         known = _remembered.get(key)
         if known is None or known[0] != identity:
-            text = saving.read_text(path)
+            text = files.read_text(path)
             if text is None:
                 return None
             if len(_remembered) >= _MOST_REMEMBERED:

@@ -60,35 +60,34 @@ def show(request: Request) -> Response:
 
 def read_papers(root: Path) -> list[Paper]:
     """The vision, the architecture and the decision records of a project."""
-    from clew.advisors.documents import adr
-    from clew.advisors.documents import files as saving
+    from clew.advisors.documents import adr, files
     from clew.advisors.documents.document import parse
 
     found = []
     for kind in ("vision", "architecture"):
-        place = saving.place_of(root, kind)
-        for path in (place, saving.beside(place)):
-            text = saving.read_text(path)
+        place = files.place_of(root, kind)
+        for path in (place, files.beside(place)):
+            text = files.read_text(path)
             if text is not None:
                 document = parse(text, kind)
                 status = document.metadata.get("status", "")
-                name = saving.shown(root, path)
+                name = files.shown(root, path)
                 found.append(Paper(name, kind, document.title, status, document, text))
-    directory = saving.records_directory(root)
+    directory = files.records_directory(root)
     for record in adr.read_directory(directory).files if directory.is_dir() else ():
-        place = saving.confined(root, directory / record.path.name)
-        text = saving.read_text(place) or ""
+        place = files.confined(root, directory / record.path.name)
+        text = files.read_text(place) or ""
         title, status = adr.plain_title(record.document), adr.status_of(record.document)
-        name = saving.shown(root, place)
+        name = files.shown(root, place)
         found.append(Paper(name, "adr", title, status, record.document, text, record.number))
     return found
 
 
 def _findings(paper: Paper, papers: list[Paper]) -> list[Finding]:
-    from clew.advisors.checks import document as checks
+    from clew.advisors.checks.document import check_document
 
     others = tuple(other.document for other in papers if other is not paper)
-    return list(checks.check(paper.document, context=others))
+    return list(check_document(paper.document, context=others))
 
 
 def _specs_from(request: Request, paper: Paper) -> dict[str, list[Any]]:
