@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from clew.advisors.builder import builder
-from clew.advisors.conversation.known_facts import bearer_of
+from clew.advisors.conversation.document_state import bearer_of
 from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
 from clew.advisors.documents import files, merge
 from clew.advisors.documents.adr import AdrFile, file_name, plain_title, read_directory
@@ -57,7 +57,7 @@ class Drafter:
     records: tuple[AdrFile, ...]
     records_place: str
 
-    def begun(self, facts: Facts, state: DocumentState) -> TurnDraft:
+    def first(self, facts: Facts, state: DocumentState) -> TurnDraft:
         """The first state of a turn: what the facts say, upon what stands already."""
         draft, facts, records = self._built(facts)
         document = merge.refine(state.now, state.draft, draft) if state.now else draft
@@ -66,26 +66,26 @@ class Drafter:
         context = (*others, *(one.document for one in self.records))
         return TurnDraft(facts, self.title, state, draft, document, authors, context, records)
 
-    def with_sections(self, made: TurnDraft, sections: dict[str, str], author: str) -> TurnDraft:
+    def with_sections(self, draft: TurnDraft, sections: dict[str, str], author: str) -> TurnDraft:
         """The turn with sections of somebody else, and with what follows from them."""
         if not sections:
-            return made
+            return draft
         done = apply_sections(
-            made.document,
+            draft.document,
             sections,
             author,
-            protected=made.state.edited if author == CALLER else made.of_people,
+            protected=draft.state.edited if author == CALLER else draft.of_people,
             may_remove=author == CALLER,
-            context=made.context,
+            context=draft.context,
         )
         refused = tuple(f"{author}: {one}" for one in done.refused)
-        made = replace(made, skipped=(*made.skipped, *refused))
+        draft = replace(draft, skipped=(*draft.skipped, *refused))
         if not done.taken:
-            return made
-        built = self._built(absorbed(made.facts, done.document, made.document, author))
-        document = merge.refine(done.document, made.draft, built.draft)
-        authors = {**made.authors, **dict.fromkeys(done.taken, author)}
-        return replace(made, **built._asdict(), document=document, authors=authors)
+            return draft
+        built = self._built(absorbed(draft.facts, done.document, draft.document, author))
+        document = merge.refine(done.document, draft.draft, built.draft)
+        authors = {**draft.authors, **dict.fromkeys(done.taken, author)}
+        return replace(draft, **built._asdict(), document=document, authors=authors)
 
     def _built(self, facts: Facts) -> _Built:
         """What the facts give, and the facts with the numbers of their questions."""

@@ -29,6 +29,7 @@ _DIMENSION = re.compile(
 )
 _SAME_DIMENSION: Final = {"feature": "features", "scope": "features", "time": "schedule", "date": "schedule", "costs": "cost", "budget": "cost", "people": "staff"}  # fmt: skip
 _NOTHING = re.compile(r"(?:none|nothing|no|keine?|nichts|なし)\b.{0,40}", re.IGNORECASE)
+# Topics whose answer is a list of statements, and the kind of these.
 _LISTS: Final = {
     "users": "ST",
     "features": "FE",
@@ -42,7 +43,7 @@ _LISTS: Final = {
 }
 
 
-def taken_in(facts: Facts, question: Item, text: str, source: str) -> Facts:
+def apply_answer(facts: Facts, question: Item, text: str, source: str) -> Facts:
     """The facts with the answer to a question."""
     topic = question.get("topic")
     if topic.startswith("conflict "):
@@ -52,6 +53,10 @@ def taken_in(facts: Facts, question: Item, text: str, source: str) -> Facts:
         return facts.replacing(item.but(target=inline(text))) if item else facts
     if topic in _LISTS:
         return _listed(facts, topic, text, source)
+    if topic in _ABOUT_ITEMS:
+        prefix, lacking, attributes = _ABOUT_ITEMS[topic]
+        said = _said_about(facts.of(prefix), text, lacking)
+        return facts.replacing(*(item.but(**attributes(item, one, source)) for item, one in said))
     handler = _HANDLERS.get(topic)
     return handler(facts, text, source) if handler else facts
 
@@ -69,13 +74,11 @@ def _listed(facts: Facts, topic: str, text: str, source: str) -> Facts:
     for entry in entries(text):
         name, _, rest = entry.partition(":")
         if prefix == "ST":
-            facts = facts.adding(
-                "ST", inline(name), role="primary user", interest=inline(rest), source=source
-            )
-        elif prefix == "QG":
-            facts = facts.adding("QG", inline(entry), attribute="stated", source=source)
+            more = {"role": "primary user", "interest": inline(rest)}
+            facts = facts.adding("ST", inline(name), **more, source=source)
         else:
-            facts = facts.adding(prefix, inline(entry), source=source)
+            more = {"attribute": "stated"} if prefix == "QG" else {}
+            facts = facts.adding(prefix, inline(entry), **more, source=source)
     return facts
 
 
@@ -97,16 +100,61 @@ def _pairs(text: str) -> dict[str, str]:
     return {pair[1]: pair[2].strip() for pair in found if pair}
 
 
-def _for_each(
-    items: tuple[Item, ...], text: str, missing: Callable[[Item], bool]
-) -> Iterator[tuple[Item, str]]:
+def _said_about(items: tuple[Item, ...], text: str, lacking: str) -> Iterator[tuple[Item, str]]:
     """Each item with what the answer says about it: by its id, or for all that lack it."""
     pairs = _pairs(text)
     for item in items:
         if item.id in pairs:
             yield item, pairs[item.id]
-        elif not pairs and missing(item):
+        elif not pairs and not item.get(lacking):
             yield item, text
+
+
+def _serving(item: Item, said: str, source: str) -> dict[str, str]:
+    known = [one for one in REFERENCE.findall(said) if one.startswith("BO-")]
+    return {"objective": ", ".join(known)} if known else {}
+
+
+def _treatment(item: Item, said: str, source: str) -> dict[str, str]:
+    found = list(_LEVEL.finditer(said))
+    named = {(one[2] or "").lower(): one[1].lower() for one in found}
+    plain = [one[1].lower() for one in found] or [""]
+    parts = [part.strip() for part in re.split(r"[;,]", said)]
+    kept = [one for one in parts if not _LEVEL.match(one) and one.lower() != "unassigned"]
+    given = {
+        "probability": named.get("probability") or named.get("likelihood") or plain[0],
+        "impact": named.get("impact") or plain[:2][-1],
+        "mitigation": inline("; ".join(kept) or said),
+        "owner": "unassigned",
+    }
+    return {name: item.get(name) or value for name, value in given.items()}
+
+
+def _state(item: Item, said: str, source: str) -> dict[str, str]:
+    denied = re.match(r"\s*(?:no|nein|いいえ)\b", said, re.IGNORECASE)
+    state = "unconfirmed" if source.startswith("default") else "refuted" if denied else "confirmed"
+    return {"state": state, "said": inline(said)}
+
+
+def _integration(item: Item, said: str, source: str) -> dict[str, str]:
+    protocol, form = _PROTOCOL.search(said), _FORMAT.search(said)
+    _, parted, failure = said.partition(";")
+    return {
+        "protocol": item.get("protocol") or (protocol[0] if protocol else ""),
+        "format": item.get("format") or (form[0] if form else ""),
+        "on_failure": item.get("on failure") or inline(failure if parted else said),
+    }
+
+
+# Topics about known items: their kind, the attribute that makes an item open, what is answered.
+_ABOUT_ITEMS: Final[dict[str, tuple[str, str, Callable[[Item, str, str], dict[str, str]]]]] = {
+    "serves": ("FE", "objective", _serving),
+    "interests": ("ST", "interest", lambda _item, said, _source: {"interest": inline(said)}),
+    "treatment": ("RI", "mitigation", _treatment),
+    "measure": ("SM", "measured by", lambda _item, said, _source: {"measured_by": inline(said)}),
+    "confirm": ("AS", "question", _state),
+    "integrations": ("IN", "protocol", _integration),
+}
 
 
 def _release(facts: Facts, text: str, source: str) -> Facts:
@@ -119,53 +167,6 @@ def _release(facts: Facts, text: str, source: str) -> Facts:
     return facts
 
 
-def _serves(facts: Facts, text: str, source: str) -> Facts:
-    for item, said in _for_each(facts.features, text, lambda one: not one.get("objective")):
-        known = [one for one in REFERENCE.findall(said) if one.startswith("BO-")]
-        if known:
-            facts = facts.replacing(item.but(objective=", ".join(known)))
-    return facts
-
-
-def _interests(facts: Facts, text: str, source: str) -> Facts:
-    for item, said in _for_each(facts.stakeholders, text, lambda one: not one.get("interest")):
-        facts = facts.replacing(item.but(interest=inline(said)))
-    return facts
-
-
-def _treatment(facts: Facts, text: str, source: str) -> Facts:
-    for item, said in _for_each(facts.risks, text, lambda one: not one.get("mitigation")):
-        levels = {(found[2] or "").lower(): found[1].lower() for found in _LEVEL.finditer(said)}
-        plain_levels = [found[1].lower() for found in _LEVEL.finditer(said)]
-        probability = levels.get("probability") or levels.get("likelihood") or plain_levels[:1]
-        impact = levels.get("impact") or plain_levels[1:2] or plain_levels[:1]
-        facts = facts.replacing(
-            item.but(
-                probability=item.get("probability") or _one(probability),
-                impact=item.get("impact") or _one(impact),
-                mitigation=item.get("mitigation") or inline(_measure(said)),
-                owner=item.get("owner") or "unassigned",
-            )
-        )
-    return facts
-
-
-def _measure(said: str) -> str:
-    parts = [part.strip() for part in re.split(r"[;,]", said)]
-    kept = [one for one in parts if not _LEVEL.match(one) and one.lower() != "unassigned"]
-    return "; ".join(kept) or said
-
-
-def _one(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else "".join(value[:1])
-
-
-def _measured(facts: Facts, text: str, source: str) -> Facts:
-    for item, said in _for_each(facts.metrics, text, lambda one: not one.get("measured by")):
-        facts = facts.replacing(item.but(measured_by=inline(said)))
-    return facts
-
-
 def _priorities(facts: Facts, text: str, source: str) -> Facts:
     gives_way = dict.fromkeys(
         _SAME_DIMENSION.get(found.lower(), found.lower()) for found in _DIMENSION.findall(text)
@@ -174,14 +175,6 @@ def _priorities(facts: Facts, text: str, source: str) -> Facts:
         facts = facts.adding(
             "PR", name.capitalize(), kind="degree of freedom", reason=inline(text), source=source
         )
-    return facts
-
-
-def _confirm(facts: Facts, text: str, source: str) -> Facts:
-    denied = re.match(r"\s*(?:no|nein|いいえ)\b", text, re.IGNORECASE)
-    state = "unconfirmed" if source.startswith("default") else "refuted" if denied else "confirmed"
-    for item, said in _for_each(facts.assumptions, text, lambda one: not one.get("question")):
-        facts = facts.replacing(item.but(state=state, said=inline(said)))
     return facts
 
 
@@ -213,20 +206,6 @@ def _technology(facts: Facts, text: str, source: str) -> Facts:
     return facts
 
 
-def _integrations(facts: Facts, text: str, source: str) -> Facts:
-    for item, said in _for_each(facts.integrations, text, lambda one: not one.get("protocol")):
-        protocol, form = _PROTOCOL.search(said), _FORMAT.search(said)
-        _, parted, failure = said.partition(";")
-        facts = facts.replacing(
-            item.but(
-                protocol=item.get("protocol") or (protocol[0] if protocol else ""),
-                format=item.get("format") or (form[0] if form else ""),
-                on_failure=item.get("on failure") or inline(failure if parted else said),
-            )
-        )
-    return facts
-
-
 def _allocation(facts: Facts, text: str, source: str) -> Facts:
     pairs = _pairs(text)
     everything = [one for one in REFERENCE.findall(text) if one.startswith("CP-")]
@@ -242,15 +221,9 @@ def _allocation(facts: Facts, text: str, source: str) -> Facts:
 
 _HANDLERS: Final = {
     "release": _release,
-    "serves": _serves,
-    "interests": _interests,
-    "treatment": _treatment,
-    "measure": _measured,
     "priorities": _priorities,
-    "confirm": _confirm,
     "parts": _parts,
     "store": _store,
     "language": _language,
-    "integrations": _integrations,
     "allocation": _allocation,
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from clew.advisors.documents.model import KINDS, Facts, Item, Question, same_text
-from clew.advisors.extract.answers import taken_in
+from clew.advisors.extract.answers import apply_answer
 from clew.advisors.extract.gaps import gaps
 from clew.advisors.extract.links import completed
 from clew.advisors.extract.statements import inline
@@ -74,14 +74,8 @@ def open_for(facts: Facts, kind: Kind) -> list[Question]:
 
 def about(facts: Facts, topic: str) -> str:
     """The id of the open question on a topic, or nothing."""
-    return next(
-        (
-            item.id
-            for item in facts.of("Q")
-            if item.get("topic") == topic and not item.get("answer")
-        ),
-        "",
-    )
+    found = (one for one in facts.of("Q") if one.get("topic") == topic and not one.get("answer"))
+    return next((one.id for one in found), "")
 
 
 def answered(facts: Facts, answers: Mapping[str, str]) -> Facts:
@@ -100,7 +94,7 @@ def answered(facts: Facts, answers: Mapping[str, str]) -> Facts:
         text = item.get("default") if agreed else _kept_lines(given[:LONGEST_ANSWER])
         source = f"default:{item.id}" if agreed else f"answer:{item.id}"
         facts = facts.replacing(item.but(answer=text.replace("\n", "; ")))
-        facts = taken_in(facts, item, text, source)
+        facts = apply_answer(facts, item, text, source)
     for kind in KINDS:
         facts = _with_defaults(facts, kind, add=False)
     return facts
@@ -113,19 +107,11 @@ def answers_in(document: Document) -> dict[str, str]:
 
 def as_items(questions: list[Question]) -> tuple[Item, ...]:
     """The questions as a document shows them."""
-    shown = []
-    for one in questions:
-        attributes = {
-            "why": one.why,
-            "options": " / ".join(one.options),
-            "default": one.default,
-            "blocking": "yes" if one.blocking else "",
-        }
-        shown.append(Item(one.id, one.text, attributes))
-    return tuple(shown)
+    return tuple(_item(one, one.id).but(topic="", section="") for one in questions)
 
 
 def _item(question: Question, item_id: str) -> Item:
+    """The question as a fact."""
     attributes = {
         "topic": question.topic,
         "why": question.why,
@@ -145,11 +131,8 @@ def _with_defaults(facts: Facts, kind: Kind, *, add: bool = True) -> Facts:
         known = [one for one in facts.assumptions if question and one.get("question") == question]
         still_open = bool(about(facts, topic))
         if topic in asked and question and not known and add:
-            attributes = {
-                "state": "unconfirmed",
-                "question": question,
-                "source": f"default:{question}",
-            }
+            source = f"default:{question}"
+            attributes = {"state": "unconfirmed", "question": question, "source": source}
             facts = facts.including(Item(facts.next_id("AS"), text, attributes))
         elif known and not still_open:
             facts = facts.without(one.id for one in known)
