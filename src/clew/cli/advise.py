@@ -12,11 +12,14 @@ from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.kit.call import Call
-from clew.kit.errors import Invalid, Unavailable, UsageError
+from clew.kit.errors import Invalid, NotFound, Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.kit.text.display import os_reason
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from clew.advisors.conversation.store import ConversationStore
     from clew.advisors.documents.model import Finding
 
 advise = LazyGroup(
@@ -53,7 +56,7 @@ def vision(description: tuple[str, ...], **options: Any) -> Outcome:
     text = _text(description, options)
     if not text and not options["answers"] and not options["sections"]:
         raise UsageError("What is the project?", 'For example: clew advise vision "A booking app"')
-    return _turn("vision_agent", "vision", text, "", options)
+    return _turn("vision", text, "", options)
 
 
 @command()
@@ -63,32 +66,29 @@ def vision(description: tuple[str, ...], **options: Any) -> Outcome:
 def architecture(name: str, requirements: tuple[str, ...], **options: Any) -> Outcome:
     """Write or refine the architecture of NAME, and its decision records."""
     text = _text(requirements, options)
-    return _turn("architecture_agent", "architecture", text, name, options)
+    return _turn("architecture", text, name, options)
 
 
-def _turn(tool: str, kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
+def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
     from clew.advisors.conversation.result import footer, turn_data, turn_text
     from clew.advisors.conversation.turn import TurnRequest, take_turn
 
-    asked = TurnRequest(
-        tool=tool,
+    sections = [_pair(one, "--section") for one in options["sections"]]
+    request = TurnRequest(
+        tool=f"{kind}_agent",
         kind=kind,
         text=text,
         name=name,
         conversation_id=options["conversation_id"],
         answers=dict(_pair(one, "--answer") for one in options["answers"]),
-        sections={key: _read(file) for key, file in map(_section, options["sections"])},
+        sections={key: _read(file) for key, file in sections},
         project=options["project"],
         save=not options["no_save"],
         use_model=not options["no_model"],
     )
-    said = take_turn(asked, Call())
-    shown = footer(said) if said.main.path else turn_text(said).rstrip()
-    return Outcome(turn_data(said, tool), (shown,))
-
-
-def _section(text: str) -> tuple[str, str]:
-    return _pair(text, "--section")
+    result = take_turn(request, Call())
+    shown = footer(result) if result.main.path else turn_text(result).rstrip()
+    return Outcome(turn_data(result, request.tool), (shown,))
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
@@ -173,11 +173,10 @@ def check(files: tuple[str, ...], *, strict: bool, project: str | None) -> Outco
 
     root = project_of({}, project)
     report = check_files(root, files) if files else check_project(root)
-    rows = tuple(_finding_row(one.path, finding) for one in report for finding in one.findings)
-    counts = {
-        severity: sum(f.severity == severity for one in report for f in one.findings)
-        for severity in ("error", "warning", "info")
-    }
+    found = [(one.path, finding) for one in report for finding in one.findings]
+    rows = tuple(_finding_row(*one) for one in found)
+    severities = [finding.severity for _, finding in found]
+    counts = {name: severities.count(name) for name in ("error", "warning", "info")}
     failed = counts["error"] or (strict and counts["warning"])
     parts: list[str | Table] = [Table(("", "rule", "where", "found", "fix"), rows)] if rows else []
     numbers = f"{counts['error']} errors, {counts['warning']} warnings, {counts['info']} notes"
@@ -200,9 +199,18 @@ def trace(project: str | None) -> Outcome:
 
     found = [row.as_json() for row in traced(project_of({}, project))]
     columns = ("objective", "feature", "text", "components", "decisions", "specs")
-    rows = tuple(tuple(_cell(row[name]) for name in columns) for row in found)
-    shown: str | Table = Table(columns, rows) if rows else "There is no vision with features yet."
+    shown = _table(found, columns) if found else "There is no vision with features yet."
     return Outcome({"rows": found}, (shown,))
+
+
+def _table(found: list[dict[str, Any]], names: tuple[str, ...], *heads: str) -> Table:
+    """Rows by name as a table, lists joined."""
+    rows = tuple(tuple(_cell(one[name]) for name in names) for one in found)
+    return Table(heads or names, rows)
+
+
+def _cell(value: object) -> str:
+    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
 
 
 @command()
@@ -225,22 +233,21 @@ def decide(record: str, status: str, by: str, project: str | None) -> Outcome:
     return Outcome(done.as_json(), (words,))
 
 
-def _cell(value: object) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value or "")
-
-
 @command(name="list")
 @limit_option(50)
 def list_conversations(limit: int) -> Outcome:
     """List conversations, most recently used first."""
-    from clew.advisors.conversation.store import opened_store
-
-    with opened_store() as store:
+    with _store() as store:
         found = store.recent(limit)
     names = ("id", "title", "version", "documents", "updated", "project")
-    rows = tuple(tuple(str(one[name]) for name in names) for one in found)
-    shown: str | Table = Table(names, rows) if rows else "No conversations yet."
+    shown = _table(found, names) if found else "No conversations yet."
     return Outcome({"conversations": found}, (shown,))
+
+
+def _store() -> AbstractContextManager[ConversationStore]:
+    from clew.advisors.conversation.store import opened_store
+
+    return opened_store()
 
 
 @command()
@@ -251,33 +258,20 @@ def list_conversations(limit: int) -> Outcome:
 @click.option("--version", "number", type=int, help="With --document: an older version.")
 def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
     """Show a conversation, or one of its documents."""
-    from clew.advisors.conversation.store import opened_store
     from clew.advisors.tools import summary
 
-    with opened_store() as store:
+    with _store() as store:
         exported = store.export(conversation_id)
     if document:
         return _document(exported, document, number)
     data = summary(exported)
-    turns = tuple(
-        (str(one["version"]), one["at"], one["tool"], one["summary"]) for one in data["turns"]
-    )
-    documents = tuple(
-        (one["name"], str(one["version"]), one["title"], one["path"]) for one in data["documents"]
-    )
-    return Outcome(
-        data,
-        (
-            f"{data['id']}: {data['title']}",
-            Table(("version", "at", "tool", "what"), turns),
-            Table(("document", "version", "title", "file"), documents),
-        ),
-    )
+    turn, part = ("version", "at", "tool", "summary"), ("name", "version", "title", "path")
+    turns = _table(data["turns"], turn, "version", "at", "tool", "what")
+    documents = _table(data["documents"], part, "document", "version", "title", "file")
+    return Outcome(data, (f"{data['id']}: {data['title']}", turns, documents))
 
 
 def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcome:
-    from clew.kit.errors import NotFound
-
     found = [
         one
         for one in exported["documents"]
@@ -294,11 +288,10 @@ def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcom
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 def export(conversation_id: str, output: str | None) -> Outcome:
     """Print everything stored for a conversation, as JSON."""
-    from clew.advisors.conversation.store import opened_store
     from clew.kit.files import write_atomic
     from clew.kit.jsontext import pretty
 
-    with opened_store() as store:
+    with _store() as store:
         exported = store.export(conversation_id)
     if output:
         write_atomic(Path(output), pretty(exported) + "\n")
@@ -310,8 +303,6 @@ def export(conversation_id: str, output: str | None) -> Outcome:
 @click.argument("conversation_id", metavar="ID")
 def delete(conversation_id: str) -> Outcome:
     """Delete a conversation; documents in projects stay."""
-    from clew.advisors.conversation.store import opened_store
-
-    with opened_store() as store:
+    with _store() as store:
         store.delete(conversation_id)
     return Outcome({"deleted": conversation_id}, (f"Deleted conversation {conversation_id}",))

@@ -122,11 +122,13 @@ class EndpointEmbedder:
         self._address, self._place = _address(url, has_key=key is not None)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key is not None:
-            self._headers["Authorization"] = f"Bearer {_header(key)}"
+            if not key.isascii() or not key.isprintable():
+                raise Invalid(f"{KEY} has characters that no key has", "Set it again.")
+            self._headers["Authorization"] = f"Bearer {key}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """What the endpoint answers, in batches."""
-        _require_numpy()
+        _package("numpy")
         import numpy as np
 
         parts = [
@@ -221,13 +223,6 @@ def _missing() -> Unavailable:
     return Unavailable("Semantic search needs numpy and wordllama, which are not here", INSTALL)
 
 
-def _require_numpy() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("numpy") is None:
-        raise _missing()
-
-
 def _package(name: str) -> Path:
     """Where a package's files are, without running its code."""
     from importlib.util import find_spec
@@ -278,12 +273,6 @@ def _address(url: str, *, has_key: bool) -> tuple[str, str]:
     place = f"[{host}]" if ":" in host else host
     place += f":{port}" if port else ""
     return f"{parts.scheme}://{place}{path}/embeddings", f"{parts.scheme}://{place}{path}"
-
-
-def _header(key: str) -> str:
-    if not key.isascii() or not key.isprintable():
-        raise Invalid(f"{KEY} has characters that no key has", "Set it again.")
-    return key
 
 
 def _opener(place: str) -> OpenerDirector:

@@ -148,40 +148,29 @@ class ConfiguredModel:
     def _loaded(self, seconds: float) -> tuple[Model, _Client]:
         local = urlsplit(self._url).hostname in _THIS_MACHINE
         # No redirects: they could carry the key elsewhere. No proxy on the way to this machine.
-        client: dict[str, Any] = {
-            "follow_redirects": False, "trust_env": not local, "timeout": seconds
+        http = {"follow_redirects": False, "trust_env": not local, "timeout": seconds}
+        given: dict[str, Any] = {
+            "base_url": self._url or None, "api_key": self._key or _NO_KEY, "max_retries": 1
         }  # fmt: skip
-        if self._provider == "anthropic":
-            return _anthropic(self._model, self._url, self._key, client)
-        return _openai(self._model, self._url, self._key, client)
+        return (_anthropic if self._provider == "anthropic" else _openai)(self._model, given, http)
 
 
-def _openai(model: str, url: str, key: str, client: dict[str, Any]) -> tuple[Model, _Client]:
+def _openai(model: str, given: dict[str, Any], http: dict[str, Any]) -> tuple[Model, _Client]:
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    asked = AsyncOpenAI(
-        base_url=url or None,
-        api_key=key or _NO_KEY,
-        max_retries=1,
-        http_client=DefaultAsyncHttpxClient(**client),
-    )
-    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=asked)), asked
+    client = AsyncOpenAI(**given, http_client=DefaultAsyncHttpxClient(**http))
+    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=client)), client
 
 
-def _anthropic(model: str, url: str, key: str, client: dict[str, Any]) -> tuple[Model, _Client]:
+def _anthropic(model: str, given: dict[str, Any], http: dict[str, Any]) -> tuple[Model, _Client]:
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    asked = AsyncAnthropic(
-        base_url=url or None,
-        api_key=key or _NO_KEY,
-        max_retries=1,
-        http_client=DefaultAsyncHttpxClient(**client),
-    )
-    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=asked)), asked
+    client = AsyncAnthropic(**given, http_client=DefaultAsyncHttpxClient(**http))
+    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=client)), client
 
 
 class _Asking:

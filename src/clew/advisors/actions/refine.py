@@ -66,13 +66,8 @@ class Refined:
 
     def as_json(self) -> dict[str, str]:
         """The fields by name."""
-        return {
-            "feature": self.feature,
-            "id": self.spec_id,
-            "title": self.title,
-            "action": self.action,
-            "note": self.note,
-        }
+        names = {"spec_id": "id"}
+        return {names.get(key, key): value for key, value in vars(self).items()}
 
 
 def refine(store: SpecStore, sources: Sources, *, later: bool = False, actor: str) -> list[Refined]:
@@ -88,10 +83,8 @@ def refine(store: SpecStore, sources: Sources, *, later: bool = False, actor: st
         ids = [done[name].spec_id for name in plan.after if name in done]
         done[plan.feature] = _written(store, plan, known.get(plan.feature), ids, actor)
     gone = [spec for feature, spec in known.items() if sources.vision.item(feature) is None]
-    lost = [
-        Refined(_mark(one).get("feature", ""), one.id, one.title or "", "kept", "no such feature now")
-        for one in gone
-    ]  # fmt: skip
+    note = "no such feature now"
+    lost = [Refined(_mark(one)["feature"], one.id, one.title or "", "kept", note) for one in gone]
     return [*done.values(), *lost]
 
 
@@ -99,12 +92,11 @@ def refined_text(done: list[Refined]) -> str:
     """The specs, one line each."""
     if not done:
         return "The vision has no features yet, so there is nothing to make specs of."
-    lines = [
+    return "\n".join(
         f"- {one.spec_id} {one.action}: {one.title} ({one.feature})"
         + (f"; {one.note}" if one.note else "")
         for one in done
-    ]
-    return "\n".join(lines)
+    )
 
 
 def _is_later(item: Item) -> bool:
@@ -131,21 +123,20 @@ def _known_specs(store: SpecStore) -> dict[str, Spec]:
 def _ordered(plans: list[Planned]) -> list[Planned]:
     """What others wait for comes first; waiting in a circle is cut where it closes."""
     by_feature = {plan.feature: plan for plan in plans}
-    placed: dict[str, Planned] = {}
-    visiting: set[str] = set()
+    placed: list[Planned] = []
+    seen: set[str] = set()
 
     def place(plan: Planned) -> None:
-        if plan.feature in placed or plan.feature in visiting:
-            return
-        visiting.add(plan.feature)
-        for name in plan.after:
-            if name in by_feature:
-                place(by_feature[name])
-        placed[plan.feature] = plan
+        if plan.feature not in seen:
+            seen.add(plan.feature)
+            for name in plan.after:
+                if name in by_feature:
+                    place(by_feature[name])
+            placed.append(plan)
 
     for plan in plans:
         place(plan)
-    return list(placed.values())
+    return placed
 
 
 def _written(

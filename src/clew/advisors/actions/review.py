@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from clew.advisors.actions.review_diff import diff_of
 from clew.advisors.checks.document import in_order
+from clew.advisors.checks.structure import Place
 from clew.advisors.documents.model import Finding
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import JsonError, loads
@@ -75,14 +77,9 @@ class Judged:
 
     def as_json(self) -> dict[str, Any]:
         """The criterion as a result has it."""
-        return {
-            "number": self.criterion.number,
-            "text": self.criterion.text,
-            "checked": self.criterion.checked,
-            "check": self.criterion.check,
-            "evidence": self.criterion.evidence,
-            "places": list(self.places),
-        }
+        names = ("number", "text", "checked", "check", "evidence")
+        fields = {name: getattr(self.criterion, name) for name in names}
+        return {**fields, "places": list(self.places)}
 
 
 @dataclass(frozen=True)
@@ -115,9 +112,7 @@ def review(
     criteria = tuple(_judged(item, diff) for item in parse_criteria(spec.body).items)
     findings = tuple(_findings(spec, diff, criteria))
     found = Review(spec.id, spec.title or spec.id, diff, criteria, findings)
-    if not use_model:
-        return found
-    return _with_model(found, call)
+    return _with_model(found, call) if use_model else found
 
 
 def _judged(criterion: Criterion, diff: Diff) -> Judged:
@@ -144,80 +139,57 @@ def _stem(word: str) -> str:
 
 
 def _findings(spec: Spec, diff: Diff, criteria: tuple[Judged, ...]) -> Iterator[Finding]:
+    place = Place(diff.source)
     if not diff.changes:
-        yield _finding("R1", "error", diff.source, "Nothing was changed", "Name another range.")
+        yield place.error("R1", "Nothing was changed", "Name another range.")
     if not criteria:
-        yield _finding(
-            "R2", "error", spec.id, "The spec has no acceptance criteria",
-            "Write them under `## Acceptance Criteria`, as `- [ ]` boxes.",
-        )  # fmt: skip
+        fix = "Write them under `## Acceptance Criteria`, as `- [ ]` boxes."
+        yield Place(spec.id).error("R2", "The spec has no acceptance criteria", fix)
     for judged in criteria:
         yield from _about_criterion(judged)
     yield from _about_files(spec, diff)
     for change in diff.changes:
         yield from _about_lines(change)
     if diff.added > LARGE:
-        yield _finding(
-            "R11", "info", diff.source, f"{diff.added} lines were added", "Consider to split it."
-        )
+        yield place.info("R11", f"{diff.added} lines were added", "Consider to split it.")
 
 
 def _about_criterion(judged: Judged) -> Iterator[Finding]:
     criterion = judged.criterion
-    place = f"criterion {criterion.number}"
+    place = Place(f"criterion {criterion.number}")
     if not criterion.checked:
-        yield _finding(
-            "R3", "error", place, f"Not checked: {criterion.text}",
-            "Prove it and check it: chant check.",
-        )  # fmt: skip
+        fix = "Prove it and check it: chant check."
+        yield place.error("R3", f"Not checked: {criterion.text}", fix)
     elif criterion.check and not criterion.evidence:
-        yield _finding(
-            "R4", "warning", place, "Checked without evidence, though a check is named",
-            f"Run `{criterion.check}` and note what it said.",
-        )  # fmt: skip
+        fix = f"Run `{criterion.check}` and note what it said."
+        yield place.warning("R4", "Checked without evidence, though a check is named", fix)
     for name in judged.missing:
-        yield _finding(
-            "R5", "warning", place, f"The changes never mention `{name}`",
-            "See whether the criterion is met by something else, or not yet.",
-        )  # fmt: skip
+        fix = "See whether the criterion is met by something else, or not yet."
+        yield place.warning("R5", f"The changes never mention `{name}`", fix)
     if not judged.places and not judged.missing:
-        yield _finding(
-            "R6", "info", place, "No changed line speaks of this criterion",
-            "Say in the evidence what proves it.",
-        )  # fmt: skip
+        fix = "Say in the evidence what proves it."
+        yield place.info("R6", "No changed line speaks of this criterion", fix)
 
 
 def _about_files(spec: Spec, diff: Diff) -> Iterator[Finding]:
-    from fnmatch import fnmatchcase
-
     paths = [change.path for change in diff.changes]
-    if any(_is_code(path) for path in paths) and not any(_TEST.search(path) for path in paths):
-        yield _finding(
-            "R7", "warning", diff.source, "Code was changed, but no test",
-            "Add a test, or say why none is needed.",
-        )  # fmt: skip
+    code = [path for path in paths if _CODE.search(path) and not _TEST.search(path)]
+    if code and not any(_TEST.search(path) for path in paths):
+        fix = "Add a test, or say why none is needed."
+        yield Place(diff.source).warning("R7", "Code was changed, but no test", fix)
     targets = spec.words("target_files")
     for target in targets:
-        if not any(fnmatchcase(path, target) or path.startswith(f"{target}/") for path in paths):
-            yield _finding(
-                "R8", "warning", target, "A target file was not changed",
-                "Change it, or take it out of target_files.",
-            )  # fmt: skip
-    if targets:
-        extra = [
-            path for path in paths
-            if _is_code(path) and not _TEST.search(path)
-            and not any(fnmatchcase(path, one) or path.startswith(f"{one}/") for one in targets)
-        ]  # fmt: skip
-        for path in extra[:_MOST_LINES]:
-            yield _finding(
-                "R9", "info", path, "Changed, but not among the target files",
-                "See whether it belongs to this spec.",
-            )  # fmt: skip
+        if not any(_is_at(path, target) for path in paths):
+            fix = "Change it, or take it out of target_files."
+            yield Place(target).warning("R8", "A target file was not changed", fix)
+    extra = [path for path in code if not any(_is_at(path, target) for target in targets)]
+    for path in extra[:_MOST_LINES] if targets else ():
+        fix = "See whether it belongs to this spec."
+        yield Place(path).info("R9", "Changed, but not among the target files", fix)
 
 
-def _is_code(path: str) -> bool:
-    return bool(_CODE.search(path)) and not _TEST.search(path)
+def _is_at(path: str, target: str) -> bool:
+    return fnmatchcase(path, target) or path.startswith(f"{target}/")
 
 
 _LINE_RULES: Final[tuple[tuple[str, Severity, re.Pattern[str], str, str], ...]] = (
@@ -231,16 +203,10 @@ def _about_lines(change: Change) -> Iterator[Finding]:
     for rule, severity, pattern, message, fix in _LINE_RULES:
         hits = [number for number, line in change.added if pattern.search(line)]
         for number in hits[:_MOST_LINES]:
-            yield _finding(rule, severity, f"{change.path}:{number}", message, fix)
-
-
-def _finding(rule: str, severity: Severity, location: str, message: str, fix: str) -> Finding:
-    return Finding(rule, severity, location, message, fix)
+            yield Finding(rule, severity, f"{change.path}:{number}", message, fix)
 
 
 def _with_model(found: Review, call: Call) -> Review:
-    from dataclasses import replace
-
     try:
         model = load_language_model()
         if model is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clew.advisors.documents.model import Facts, Item
 
-STARTS: Final = (
+STARTS: Final = [
     "flowchart",
     "graph",
     "sequenceDiagram",
@@ -34,7 +34,7 @@ STARTS: Final = (
     "C4Component",
     "C4Dynamic",
     "C4Deployment",
-)
+]
 LEGEND: Final = "Dark blue: people. Blue: this system. Grey: other systems. A line reads in the direction of its arrow."
 _LONGEST_LABEL = 60
 _STYLES = (

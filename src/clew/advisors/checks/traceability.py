@@ -37,14 +37,10 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """The row by name."""
-        return {
-            "objective": self.objective or None,
-            "feature": self.feature or None,
-            "text": self.text,
-            "components": list(self.components),
-            "decisions": list(self.decisions),
-            "specs": list(self.specs),
+        found = {
+            key: list(one) if isinstance(one, tuple) else one for key, one in vars(self).items()
         }
+        return {**found, "objective": self.objective or None, "feature": self.feature or None}
 
 
 def spec_link(spec_id: str, title: str, *texts: str) -> SpecLink:

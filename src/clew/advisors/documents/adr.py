@@ -26,7 +26,7 @@ MOVES: Final = {
     "deprecated": ("superseded",),
     "superseded": (),
 }
-KNOWN_DIRECTORIES: Final = (
+KNOWN_DIRECTORIES: Final = [
     "docs/adr",
     "docs/adrs",
     "docs/decisions",
@@ -38,7 +38,7 @@ KNOWN_DIRECTORIES: Final = (
     "adr",
     "adrs",
     "architecture/decisions",
-)
+]
 INDEX_START: Final = "<!-- decisions: begin -->"
 INDEX_END: Final = "<!-- decisions: end -->"
 LARGEST_FILE: Final = 500_000

@@ -13,7 +13,7 @@ _OF_PROJECTS = (
     "außerhalb teil"
 )
 _SMALL = STOP_WORDS | GERMAN_STOP_WORDS | frozenset(_OF_PROJECTS.split())
-_ENDINGS = (
+_ENDINGS = [
     "ations",
     "ation",
     "ings",
@@ -28,7 +28,7 @@ _ENDINGS = (
     "e",
     "y",
     "n",
-)
+]
 
 
 def stem(word: str) -> str:
