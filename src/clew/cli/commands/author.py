@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.commands.use import settings_of, shared_options
+from clew.cli.commands.use import address_arguments, settings_of, shared_options
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option, repeatable
-from clew.kit.errors import ClewError, Unavailable, UsageError
+from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from clew.commands.model import Command
     from clew.commands.registry.drift import Finding
 
+_address_argument = click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 _KINDS = ("registry", "claude", "skill", "cursor", "fabric")
 
 
@@ -34,9 +33,7 @@ def _layer(project: str | None, *, user: bool) -> Layer:
 
 
 @command()
-@click.argument("c1")
-@click.argument("c2")
-@click.argument("c3")
+@address_arguments
 @click.option("--description", default="", help="Purpose, in one sentence.")
 @click.option("--title", default="", help="Title.")
 @flag("--stdin", "The command reads standard input.")
@@ -81,9 +78,7 @@ def new(
 
 
 @command()
-@click.argument("c1")
-@click.argument("c2")
-@click.argument("c3")
+@address_arguments
 @click.option("--edition", default="default", show_default=True, help="Edition of the template.")
 @click.option("--adaptation", default="", help="Adaptation of the template.")
 @shared_options
@@ -97,25 +92,18 @@ def edit(
     from clew.commands.authoring.templates import editable_template
 
     path = editable_template((c1, c2, c3), edition, adaptation, agent, settings_of(project))
-    _open_editor(path)
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        click.edit(filename=path, editor=editor)
+    except click.ClickException as error:
+        hint = f"Set EDITOR to a program that is installed. The template is {path}"
+        raise Unavailable(error.format_message(), hint) from error
     findings = _findings(agent, project, (c1, c2, c3))
     return _lint_outcome(findings, {"path": path})
 
 
-def _open_editor(path: str) -> None:
-    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    try:
-        code = subprocess.run([*words, path], check=False).returncode
-    except (OSError, IndexError) as error:
-        raise Unavailable(
-            f"The editor cannot be started: {' '.join(words)}", "Set EDITOR."
-        ) from error
-    if code:
-        raise ClewError(f"The editor ended with {code}", f"The template is {path}")
-
-
 @command()
-@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@_address_argument
 @flag("--packaged", "Include the commands that come with Clew.")
 @shared_options
 def lint(address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool) -> Outcome:
@@ -144,7 +132,7 @@ def _lint_outcome(findings: list[Finding], data: dict[str, object]) -> Outcome:
 
 
 @command(name="test")
-@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@_address_argument
 @flag("--update", "Save the current output as the expected output.")
 @shared_options
 def test_commands(
@@ -171,7 +159,7 @@ def test_commands(
 
 
 @command()
-@click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
+@_address_argument
 @click.option(
     "--to",
     "kind",
@@ -275,5 +263,5 @@ def import_commands(
         }
         for one, file in zip(found, files, strict=True)
     ]
-    count = f"{'Would take' if dry_run else 'Took'} in {len(found)} commands."
+    count = f"{'Would import' if dry_run else 'Imported'} {len(found)} commands."
     return Outcome({"commands": data}, (Table(("command", "from", "note"), rows), count))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,10 +12,6 @@ from clew.cli.core.options import combined, flag, limit_option, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.commands.render.arguments import Words
-    from clew.commands.render.execute import Rendered, Request
 
 command_group = LazyGroup(
     name="command",
@@ -31,6 +27,9 @@ shared_options = combined(
     ),
     project_option,
 )
+
+
+address_arguments = combined(click.argument("c1"), click.argument("c2"), click.argument("c3"))
 
 
 def settings_of(project: str | None) -> dict[str, str]:
@@ -94,13 +93,11 @@ def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) 
     for hit in found if how["explain"] else ():
         parts.append(f"\n{hit['c1']} {hit['c2']} {hit['c3']} ({hit['origin']})")
         parts += [f"  {line}" for line in hit["why"]]
-    return Outcome({"results": found}, tuple(parts) if rows else ("Nothing comes close.",))
+    return Outcome({"results": found}, tuple(parts) if rows else ("No command matches.",))
 
 
 @command()
-@click.argument("c1")
-@click.argument("c2")
-@click.argument("c3")
+@address_arguments
 @flag("--template", "Print the template source.")
 @shared_options
 def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template: bool) -> Outcome:
@@ -119,10 +116,10 @@ def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template
         if path is None:
             raise NotFound(f"{c1} {c2} {c3} has no template", "Write it: clew command new")
         return Outcome({"path": path}, (read_text(path).rstrip("\n"),))
-    return Outcome({"commands": records, "template": path}, _shown(records[0], path))
+    return Outcome({"commands": records, "template": path}, (_details(records[0], path),))
 
 
-def _shown(record: dict[str, Any], path: str | None) -> tuple[str, ...]:
+def _details(record: dict[str, Any], path: str | None) -> str:
     options = record.get("options") or {}
     accepts = [name for name in ("stdin", "file", "destination") if options.get(name) is True]
     variants = [" ".join(variant.values()) for variant in record["variants"]]
@@ -136,36 +133,36 @@ def _shown(record: dict[str, Any], path: str | None) -> tuple[str, ...]:
         f"asks for   {', '.join(record['variables']) or '-'}",
         f"template   {path or '-'}",
     ]
-    return ("\n".join(lines),)
+    return "\n".join(lines)
 
 
 _RUN_HELP = """\
 Print the filled-in prompt of a command. Standard input is its input.
 
 \b
-  -e, --edition NAME       another edition of the template
-  -a, --adaptation NAME    another adaptation of it
-  -f, --from, --file PATH  the file to work on
-  -d, --destination PATH   where the result belongs
-  -o, --output PATH        the same, and the prompt is written there
-  --uv-NAME VALUE          a variable of the template
-  -c, --config NAME        the domain, instead of the first word
-  --agent NAME             whose command; else climpt
-  --project DIRECTORY      the project; else here
-  --strict                 fail where otherwise a warning is given
+  -e, --edition NAME       edition of the template
+  -a, --adaptation NAME    adaptation of the template
+  -f, --from, --file PATH  file to work on
+  -d, --destination PATH   destination of the result
+  -o, --output PATH        same as -d; also write the prompt there
+  --uv-NAME VALUE          value of a template variable
+  -c, --config NAME        domain, instead of the first word
+  --agent NAME             agent whose command it is (default: climpt)
+  --project DIRECTORY      project directory (default: the current one)
+  --strict                 fail instead of warning
   --compat                 render as the original system does
-  --force                  let -o replace a file
+  --force                  let -o overwrite a file
   --json                   print one JSON object
 
-Both `-e NAME` and `-e=NAME` are understood.
+Both `-e NAME` and `-e=NAME` work.
 """
 
 
 class _RunCommand(OutcomeCommand):
-    """A command whose options may stand anywhere; those of the frame are taken out first."""
+    """A command whose options may be anywhere; those of every command are taken out first."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the frame's own options before all other words."""
+        """Put the options of every command before all other words."""
         end = args.index("--") if "--" in args else len(args)
         own = [word for word in args[:end] if word in ("--json", "-h", "--help")]
         rest = [word for word in args[:end] if word not in own]
@@ -182,35 +179,22 @@ class _RunCommand(OutcomeCommand):
 def run(words: tuple[str, ...]) -> Outcome:
     """Print the filled-in prompt of a command."""
     from clew.commands.render.arguments import read_words, request_from_words
-    from clew.commands.render.fast_path import unread_input
-    from clew.commands.render.streams import read_standard_input
+    from clew.commands.render.execute import execute
+    from clew.commands.render.streams import read_standard_input, unread_input, write_guarded
 
     found = read_words(list(words))
+    settings = settings_of(found.options.get("project"))
     request = request_from_words(found)
     request.read_input = read_standard_input
-    result = _rendered(request, found)
+    result = execute(request, settings)
+    program = click.get_current_context().find_root().info_name or "clew"
+    if output := found.options.get("output"):
+        path = write_guarded(output, result.prompt, settings, force="force" in found.flags)
+        say(f"{program}: wrote {path}")
     for warning in (*result.warnings, *unread_input(request.text)):
-        say(f"{_program()}: {warning}")
+        say(f"{program}: {warning}")
     data = {"prompt": result.prompt, **result.report()}
     return Outcome(data, (result.prompt.removesuffix("\n"),))
-
-
-def _program() -> str:
-    context = click.get_current_context()
-    return context.find_root().info_name or "clew"
-
-
-def _rendered(request: Request, found: Words) -> Rendered:
-    from clew.commands.render.execute import execute
-    from clew.commands.render.streams import write_guarded
-
-    settings = settings_of(found.options.get("project"))
-    result = execute(request, settings)
-    output = found.options.get("output")
-    if output:
-        place = write_guarded(output, result.prompt, settings, force="force" in found.flags)
-        say(f"{_program()}: wrote {place}")
-    return result
 
 
 @command()
@@ -224,7 +208,9 @@ def reload(agent: str, project: str | None) -> Outcome:
     lines += [f"broken: {one['path']}: {one['details']}" for one in found["broken"]]
     lines += [f"drift: {one}" for one in found["drift"]]
     if found.get("hidden"):
-        lines.append(f"{len(found['hidden'])} are hidden by stronger layers: list --hidden")
+        lines.append(
+            f"{len(found['hidden'])} are hidden by layers of higher precedence: list --hidden"
+        )
     return Outcome(found, tuple(lines), exit_code=1 if found["broken"] else 0)
 
 
@@ -238,6 +224,6 @@ def init(project: str | None, *, force: bool) -> Outcome:
     root, written, kept = install(settings_of(project), force=force)
     lines = [f"wrote {path}" for path in written]
     if kept:
-        lines.append(f"Kept {len(kept)} templates that exist; --force replaces them.")
+        lines.append(f"Kept {len(kept)} existing templates; --force overwrites them.")
     lines.append("Next: climpt list")
     return Outcome({"project": root, "written": written, "kept": kept}, tuple(lines))

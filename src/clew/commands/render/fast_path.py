@@ -1,6 +1,6 @@
-"""The cold way: `climpt git group-commit unstaged-changes` without the command line's frame.
+"""The fast path: `climpt git group-commit unstaged-changes` without the command line framework.
 
-It does what it can do quickly and rightly. Anything else, and every failure, is left to the frame.
+It handles the common case. Everything else, and every failure, is left to the command line proper.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from clew.commands.files.layers import DEFAULT_AGENT
 from clew.commands.files.templates import find_home
 from clew.commands.render.arguments import read_words, request_from_words
 from clew.commands.render.execute import execute
-from clew.commands.render.streams import read_standard_input, waiting_bytes
+from clew.commands.render.streams import read_standard_input, unread_input
 from clew.kit.errors import ClewError
 
 _SLOW_OPTIONS = ("output", "project")
 
 
 def run(words: list[str]) -> int | None:
-    """Print the prompt and return the exit code; None when the frame should do it."""
+    """Print the prompt and return the exit code; None when the command line should do it."""
     try:
         os.fstat(1)
         os.fstat(2)
@@ -42,13 +42,6 @@ def is_a_prompt(words: list[str]) -> bool:
         return find_home(DEFAULT_AGENT, request_from_words(found).address) is not None
     except (ClewError, OSError):
         return False
-
-
-def unread_input(taken: str | None) -> list[str]:
-    """A word about input that was piped in and that the command did not ask for."""
-    if taken is None and waiting_bytes():
-        return ["The command takes no input, so standard input was not read"]
-    return []
 
 
 def _written(data: bytes, warnings: list[str]) -> int:

@@ -34,17 +34,18 @@ def is_piped() -> bool:
         return False
 
 
-def waiting_bytes() -> int:
-    """How much lies ready in a pipe that nobody asked for; it is not taken out."""
+def unread_input(taken: str | None) -> list[str]:
+    """A warning about piped input that the command did not ask for; the input stays there."""
     try:
-        if not stat.S_ISFIFO(os.fstat(0).st_mode):
-            return 0
+        if taken is not None or not stat.S_ISFIFO(os.fstat(0).st_mode):
+            return []
         import fcntl
         import termios
 
-        return int.from_bytes(fcntl.ioctl(0, termios.FIONREAD, bytes(4)), "little")
+        waiting = any(fcntl.ioctl(0, termios.FIONREAD, bytes(4)))
     except (OSError, ImportError):
-        return 0
+        return []
+    return ["The command takes no input, so standard input was not read"] if waiting else []
 
 
 def _piped(wait: float) -> str:

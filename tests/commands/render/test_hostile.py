@@ -78,7 +78,7 @@ def test_a_pipe_in_the_place_of_a_template_makes_nobody_wait(project):
     os.mkfifo(path)
     with pytest.raises(CommandFailure):
         run(project, "git", "do", "it")
-    assert project.fails("git", "do", "it", timeout=20)
+    assert project.fails("git", "do", "it", timeout=60)
 
 
 def test_too_large_and_not_text(project):
