@@ -79,18 +79,18 @@ def build_app(site: Site) -> Starlette:
 def _failed(request: Request, error: ClewError) -> Response:
     kinds = {NotFound: 404, Conflict: 409}
     status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
-    return _told(request, status, error.message, error.hint or "")
+    return _error_page(request, status, error.message, error.hint or "")
 
 
 def _no_page(request: Request, error: HTTPException) -> Response:
     if error.status_code == 405:
-        return _told(request, 405, "This address is not used that way.", "")
-    return _told(request, error.status_code, "There is no such page.", "")
+        return _error_page(request, 405, "This address is not used that way.", "")
+    return _error_page(request, error.status_code, "There is no such page.", "")
 
 
 def _bug(request: Request, error: Exception) -> Response:
     report_bug(error)
-    return _told(
+    return _error_page(
         request,
         500,
         "This is a bug in Clew, not a mistake of yours.",
@@ -98,7 +98,7 @@ def _bug(request: Request, error: Exception) -> Response:
     )
 
 
-def _told(request: Request, status: int, message: str, hint: str) -> Response:
+def _error_page(request: Request, status: int, message: str, hint: str) -> Response:
     if wants_data(request):
         return JSONResponse({"error": message, "hint": hint}, status)
     return page(request, "error.html", status=status, message=message, hint=hint)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clew.kit.text.display import shown_text
 
 if TYPE_CHECKING:
-    from clew.thread.trace.trace import Trace
+    from collections.abc import Callable
+
+    from clew.thread.trace.trace import Trace, TraceRow
+
+    Key = tuple[int, str]
 
 COLUMNS = ("Objectives", "Features", "Decisions", "Specs", "Commits")
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 210, 40, 56, 12
-_MARGIN, _TOP = 24, 56
-_MOST_NODES = 80
+OBJECTIVE, FEATURE, DECISION, SPEC, COMMIT = range(len(COLUMNS))
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 214, 44, 50, 12
+_MARGIN, _TOP = 8, 34
 _LONGEST = 30
+_MOST_ROWS = 60
 _MOST_COMMITS = 3
 _MOST_LOOSE = 12
 _MARK = re.compile(r"^chant\([^)]*\): *")
@@ -45,68 +49,161 @@ body { font: 15px system-ui, sans-serif; margin: 2rem; color-scheme: light dark;
 """
 
 
+@dataclass(frozen=True)
+class Node:
+    """One thing of the thread, at its place; a node for several things has no name."""
+
+    column: int
+    key: str
+    name: str
+    text: str
+    look: str
+    x: int
+    y: int
+
+    @property
+    def short(self) -> str:
+        """As much of the text as a box holds."""
+        cut = f"{self.text[: _LONGEST - 1].rstrip()}…"
+        return self.text if len(self.text) <= _LONGEST else cut
+
+
 @dataclass
-class _Graph:
-    """Nodes by column in the order they came, and the links between them."""
+class Layout:
+    """Nodes by column and name, the lines between them, and how large the picture is."""
 
-    columns: tuple[dict[str, tuple[str, str]], ...] = field(
-        default_factory=lambda: tuple({} for _ in COLUMNS)
-    )
-    links: dict[tuple[tuple[int, str], tuple[int, str]], None] = field(default_factory=dict)
+    nodes: dict[Key, Node] = field(default_factory=dict)
+    lines: dict[tuple[Key, Key], str] = field(default_factory=dict)
+    bottom: int = _TOP
     left_out: int = 0
+    box_width: int = _WIDTH
+    box_height: int = _HEIGHT
+    _ends: dict[int, int] = field(default_factory=dict)
 
-    def add(self, column: int, name: str, text: str, look: str) -> tuple[int, str] | None:
-        """A node; a look that tells more replaces one that tells less."""
-        nodes = self.columns[column]
-        if name not in nodes and len(nodes) >= _MOST_NODES:
-            self.left_out += 1
-            return None
-        known = nodes.get(name)
-        nodes[name] = (text, look if known is None or not known[1] else known[1])
-        return column, name
+    @property
+    def width(self) -> int:
+        """How wide it is."""
+        return 2 * _MARGIN + len(COLUMNS) * (_WIDTH + _GAP_X) - _GAP_X
 
-    def link(self, *nodes: tuple[int, str] | None) -> None:
-        """Lines from each node to the next that is there."""
-        there = [node for node in nodes if node is not None]
-        for first, second in pairwise(there):
-            self.links[first, second] = None
+    @property
+    def height(self) -> int:
+        """How high it is."""
+        return self.bottom + _MARGIN
+
+    @property
+    def heads(self) -> list[tuple[str, int]]:
+        """The names of the columns, each with its place."""
+        return [(title, _x(number)) for number, title in enumerate(COLUMNS)]
+
+    def end(self, column: int) -> int:
+        """Where the next node of a column goes, if nothing is above it."""
+        return self._ends.get(column, self.bottom)
+
+    def add(self, key: Key, text: str, look: str, before: list[Key], *, top: int = 0) -> Key:
+        """A node with lines from those before it; one that was placed stays where it is."""
+        column, name = key
+        if key not in self.nodes:
+            y = max(top, self.bottom, self.end(column))
+            shown = "" if name.endswith("+") else name
+            self.nodes[key] = Node(column, name, shown, text, look, _x(column), y)
+            self._ends[column] = y + _HEIGHT + _GAP_Y
+        for first in before:
+            self.lines[first, key] = _curve(self.nodes[first], self.nodes[key])
+        return key
+
+    def close_row(self) -> None:
+        """Let the next row begin below everything."""
+        self.bottom = max(self._ends.values(), default=self.bottom)
+
+
+def lay_out(made: Trace, wanted: Callable[[TraceRow], bool], *, loose: bool = False) -> Layout:
+    """The rows that are wanted, one below the other, and at the end commits without a spec."""
+    layout = Layout()
+    tied = {row.objective for row in made.rows if row.specs}
+    rows = [row for row in made.rows if wanted(row)]
+    for row in rows[:_MOST_ROWS]:
+        before: list[Key] = []
+        if row.objective:
+            text, look = made.titles.get(row.objective, ""), "" if row.objective in tied else "gap"
+            before = [layout.add((OBJECTIVE, row.objective), text, look, [])]
+        if row.feature:
+            look = "" if row.specs else "gap"
+            before = [layout.add((FEATURE, row.feature), row.text, look, before)]
+        decided = [
+            layout.add((DECISION, name), made.titles.get(name, ""), "", before)
+            for name in row.decisions
+        ]
+        for name in row.specs:
+            _add_spec(layout, made, name, decided or before)
+        layout.close_row()
+    layout.left_out = max(0, len(rows) - _MOST_ROWS)
+    if loose:
+        _add_loose(layout, made)
+    return layout
+
+
+def _add_spec(layout: Layout, made: Trace, name: str, before: list[Key]) -> None:
+    spec = made.specs[name]
+    look = "done" if spec.commits else "gap" if spec.status == "completed" else ""
+    top = layout.end(COMMIT) if spec.commits else 0
+    node = layout.add((SPEC, name), spec.title, look, before, top=top)
+    for sha in spec.commits[:_MOST_COMMITS]:
+        subject = next((one.subject for one in made.recent if one.sha.startswith(sha)), "")
+        layout.add((COMMIT, sha), _MARK.sub("", subject), "done", [node])
+    more = len(spec.commits) - _MOST_COMMITS
+    if more > 0:
+        layout.add((COMMIT, f"{name}+"), f"{more} more commits", "done", [node])
+
+
+def _add_loose(layout: Layout, made: Trace) -> None:
+    loose = [one for one in made.recent if not one.specs]
+    for one in loose[:_MOST_LOOSE]:
+        layout.add((COMMIT, one.sha[:12]), one.subject, "gap", [])
+    if len(loose) > _MOST_LOOSE:
+        words = f"{len(loose) - _MOST_LOOSE} more without a spec"
+        layout.add((COMMIT, "+"), words, "gap", [])
+    layout.close_row()
+
+
+def _x(column: int) -> int:
+    return _MARGIN + column * (_WIDTH + _GAP_X)
+
+
+def _curve(first: Node, second: Node) -> str:
+    x, y = first.x + _WIDTH, first.y + _HEIGHT // 2
+    to_x, to_y = second.x, second.y + _HEIGHT // 2
+    middle = (x + to_x) // 2
+    return f"M{x} {y}C{middle} {y} {middle} {to_y} {to_x} {to_y}"
 
 
 def picture_svg(made: Trace) -> str:
     """The graph as one SVG document."""
-    graph = _graph(made)
-    rows = max(1, *(len(nodes) for nodes in graph.columns))
-    width = 2 * _MARGIN + len(COLUMNS) * _WIDTH + (len(COLUMNS) - 1) * _GAP_X
-    height = _TOP + rows * (_HEIGHT + _GAP_Y) + _MARGIN
-    places = {
-        (column, name): (_x(column), _TOP + row * (_HEIGHT + _GAP_Y))
-        for column, nodes in enumerate(graph.columns)
-        for row, name in enumerate(nodes)
-    }
+    layout = lay_out(made, lambda _: True, loose=True)
+    width, height = layout.width, layout.height + (_TOP if layout.left_out else 0)
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="The thread from objectives to commits">'
+    )
     parts = [
-        _opening(width, height),
+        opening,
         f"<style>{_STYLE}</style>",
-        *(
-            f'<text class="column" x="{_x(number)}" y="{_TOP - 20}">{title}</text>'
-            for number, title in enumerate(COLUMNS)
-        ),
-        *(_line(places[first], places[second]) for first, second in graph.links),
-        *(
-            _box(*places[column, name], name, *node)
-            for column, nodes in enumerate(graph.columns)
-            for name, node in nodes.items()
-        ),
+        *(f'<text class="column" x="{x}" y="18">{title}</text>' for title, x in layout.heads),
+        *(f'<path class="link" d="{line}"/>' for line in layout.lines.values()),
+        *map(_box, layout.nodes.values()),
     ]
-    if graph.left_out:
-        said = f"{graph.left_out} more are not drawn"
-        parts.append(f'<text class="text" x="{_MARGIN}" y="{height - 8}">{said}</text>')
+    if layout.left_out:
+        words = f"{layout.left_out} more rows are not drawn"
+        parts.append(f'<text class="text" x="{_MARGIN}" y="{height - 8}">{words}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _opening(width: int, height: int) -> str:
+def _box(node: Node) -> str:
+    name, text, short = (escape(shown_text(one)) for one in (node.name, node.text, node.short))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="The thread from objectives to commits">'
+        f'<g class="node {node.look}"><title>{name} {text}</title>'
+        f'<rect x="{node.x}" y="{node.y}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
+        f'<text class="name" x="{node.x + 8}" y="{node.y + 16}">{name}</text>'
+        f'<text class="text" x="{node.x + 8}" y="{node.y + 32}">{short}</text></g>'
     )
 
 
@@ -133,64 +230,3 @@ def picture_html(made: Trace) -> str:
             "</body></html>",
         )
     )
-
-
-def _graph(made: Trace) -> _Graph:
-    graph = _Graph()
-    tied = {row.objective for row in made.rows if row.specs}
-    for row in made.rows:
-        objective = feature = None
-        if row.objective:
-            look = "" if row.objective in tied else "gap"
-            objective = graph.add(0, row.objective, made.titles.get(row.objective, ""), look)
-        if row.feature:
-            feature = graph.add(1, row.feature, row.text, "" if row.specs else "gap")
-        graph.link(objective, feature)
-        decisions = [graph.add(2, name, made.titles.get(name, ""), "") for name in row.decisions]
-        for decision in decisions:
-            graph.link(feature, decision)
-        for name in row.specs:
-            _add_spec(graph, made, name, [one for one in decisions if one] or [feature])
-    loose = [one for one in made.recent if not one.specs]
-    for one in loose[:_MOST_LOOSE]:
-        graph.add(4, one.sha[:12], one.subject, "gap")
-    if len(loose) > _MOST_LOOSE:
-        graph.add(4, f"+{len(loose) - _MOST_LOOSE}", "more commits without a spec", "gap")
-    return graph
-
-
-def _add_spec(graph: _Graph, made: Trace, name: str, before: list[tuple[int, str] | None]) -> None:
-    spec = made.specs[name]
-    look = "done" if spec.commits else "gap" if spec.status == "completed" else ""
-    node = graph.add(3, name, spec.title, look)
-    for one in before:
-        graph.link(one, node)
-    for sha in spec.commits[:_MOST_COMMITS]:
-        subject = next((one.subject for one in made.recent if one.sha.startswith(sha)), "")
-        graph.link(node, graph.add(4, sha, _MARK.sub("", subject), "done"))
-    more = len(spec.commits) - _MOST_COMMITS
-    if more > 0:
-        graph.link(node, graph.add(4, f"{name} +{more}", f"{more} more commits", "done"))
-
-
-def _x(column: int) -> int:
-    return _MARGIN + column * (_WIDTH + _GAP_X)
-
-
-def _box(x: int, y: int, name: str, text: str, look: str) -> str:
-    shown, title = escape(shown_text(name)), escape(shown_text(text))
-    plain = shown_text(text)
-    short = escape(plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…")
-    return (
-        f'<g class="node {look}"><title>{shown} {title}</title>'
-        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
-        f'<text class="name" x="{x + 8}" y="{y + 16}">{shown}</text>'
-        f'<text class="text" x="{x + 8}" y="{y + 32}">{short}</text></g>'
-    )
-
-
-def _line(first: tuple[int, int], second: tuple[int, int]) -> str:
-    x, y = first[0] + _WIDTH, first[1] + _HEIGHT // 2
-    to_x, to_y = second[0], second[1] + _HEIGHT // 2
-    middle = (x + to_x) // 2
-    return f'<path class="link" d="M{x} {y} C{middle} {y} {middle} {to_y} {to_x} {to_y}"/>'

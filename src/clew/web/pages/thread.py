@@ -44,9 +44,10 @@ def show(request: Request) -> Response:
 
 
 def _trace(request: Request, rooms: Rooms, item: str, spec: str) -> Response:
+    from clew.thread.trace.picture import lay_out
     from clew.thread.trace.trace import trace
     from clew.thread.why.documents import read_documents
-    from clew.web.views.thread import gaps_of, weave
+    from clew.web.views.thread import gaps_of, node_address
 
     made = trace(rooms)
     documents = read_documents(rooms.project)
@@ -56,7 +57,8 @@ def _trace(request: Request, rooms: Rooms, item: str, spec: str) -> Response:
         request,
         "thread.html",
         here="thread",
-        weave=weave(made, decisions, _wanted(item, spec)),
+        layout=lay_out(made, _wanted(item, spec)),
+        address=lambda node: node_address(node, decisions),
         gaps=[] if item or spec else gaps_of(made),
         share=made.share(),
         missing=made.missing,
