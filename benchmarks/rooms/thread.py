@@ -28,7 +28,7 @@ from clew.kit.git import run_git
 from clew.models.embedding import packaged_embedder
 from clew.thread.brief.brief import brief
 from clew.thread.recall.commit_search import Search
-from clew.thread.recall.recall import Asked, recall
+from clew.thread.recall.recall import RecallRequest, recall
 from clew.thread.rooms import open_rooms
 
 NAME = "thread"
@@ -55,9 +55,9 @@ NOTES = [
 _SHOWN = {"words": "plain FTS", "semantic": "plain vectors", "hybrid": "both, fused"}
 _OURS = ("recall", "brief")
 _FIRST = """
-from clew.thread.recall.recall import Asked, recall
+from clew.thread.recall.recall import RecallRequest, recall
 from clew.thread.rooms import open_rooms
-assert recall(open_rooms({"project": sys.argv[1], "db": sys.argv[2]}), Asked(sys.argv[3])).hits
+assert recall(open_rooms({"project": sys.argv[1], "db": sys.argv[2]}), RecallRequest(sys.argv[3])).hits
 """
 
 
@@ -90,7 +90,7 @@ def _size_figures(bench: Bench) -> list[Figure]:
     dice = random.Random(3)
     questions: dict[str, Callable[[], object]] = {
         PLAIN: lambda: found_by(history, "words", dice.choice(subjects)),
-        "recall": lambda: recall(rooms, Asked(dice.choice(subjects))),
+        "recall": lambda: recall(rooms, RecallRequest(dice.choice(subjects))),
         "brief": lambda: brief(rooms, dice.choice(ids)),
     }
     for ask in questions.values():

@@ -63,8 +63,8 @@ def read_git_log(data):
 
 def read_blame(data):
     """What git says of lines: entries, in both rooms that ask."""
-    listed = list(blame._porcelain(data))
-    assert len(blame._merged(iter(listed))) <= len(listed)
+    listed = list(blame.porcelain(data))
+    assert len(blame._merged(map(blame._entry, listed))) <= len(listed)
     assert len(_entries(data)) <= len(listed)
 
 

@@ -7,8 +7,7 @@ import pytest
 from clew.kit.errors import Invalid, NotFound
 from clew.specs.index.text_index import SPEC, spec_source
 from clew.specs.store.store import SpecStore
-from clew.thread.recall.fusion import interleaved
-from clew.thread.recall.recall import KINDS, Asked, recall, recalled_text
+from clew.thread.recall.recall import KINDS, RecallRequest, interleaved, recall, recalled_text
 from clew.thread.recall.word_rank import telling_words
 from clew.thread.why.why import why
 from tests.thread.story import LISTED, OPEN, spec_text
@@ -16,7 +15,7 @@ from tests.thread.story import SPEC as STORE_SPEC
 
 
 def found(story, text, **options):
-    return recall(story.rooms(), Asked(text, **options))
+    return recall(story.rooms(), RecallRequest(text, **options))
 
 
 def keys(recalled, kind=None):
@@ -154,7 +153,7 @@ def test_outside_of_any_project_commands_still_answer(tmp_path, monkeypatch):
     from clew.thread.rooms import open_rooms
 
     monkeypatch.chdir(tmp_path)
-    recalled = recall(open_rooms(), Asked("group commits"))
+    recalled = recall(open_rooms(), RecallRequest("group commits"))
     assert {hit.kind for hit in recalled.hits} <= {"command"}
 
 

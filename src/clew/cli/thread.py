@@ -95,10 +95,10 @@ def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
 @_on_project
 def recall(question: tuple[str, ...], **options: Any) -> Outcome:
     """Find where something was done before: in commits, specs, logs, commands and documents."""
-    from clew.thread.recall.recall import KINDS, Asked, recalled_text
+    from clew.thread.recall.recall import KINDS, RecallRequest, recalled_text
     from clew.thread.recall.recall import recall as find
 
-    asked = Asked(
+    asked = RecallRequest(
         " ".join(question),
         kinds=tuple(options["kinds"]) or KINDS,
         repos=tuple(options["repos"]),

@@ -64,10 +64,10 @@ def recall(arguments: JsonObject, call: Call) -> Answer:
     """Where something was done before."""
     from clew.history.search.dates import moment
     from clew.kit.answer import Answer
-    from clew.thread.recall.recall import KINDS, LIMIT, Asked, recalled_text
+    from clew.thread.recall.recall import KINDS, LIMIT, RecallRequest, recalled_text
     from clew.thread.recall.recall import recall as find
 
-    asked = Asked(
+    asked = RecallRequest(
         arguments["query"],
         kinds=tuple(arguments.get("kinds") or KINDS),
         repos=tuple(arguments.get("repos") or ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.history.lookup import bounded
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 _NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 _FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"
+
+
+class BlamedLine(NamedTuple):
+    """A line of a file: its commit, its numbers then and now, and what git says of the commit."""
+
+    sha: str
+    old: int
+    new: int
+    facts: dict[str, str]
+    text: str
 
 
 def blame(
@@ -39,7 +49,7 @@ def blame(
     output = repo_git(
         repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv", *span, commit, "--", name
     )
-    found = _merged(_porcelain(output))
+    found = _merged(map(_entry, porcelain(output)))
     shown = found[: bounded(limit)]
     known = store.known(repo.repo_id, list({entry["sha"] for entry in shown}))
     return {
@@ -52,14 +62,14 @@ def blame(
     }
 
 
-def _porcelain(output: bytes) -> Iterator[dict[str, Any]]:
-    """One entry per line of the file."""
+def porcelain(output: bytes) -> Iterator[BlamedLine]:
+    """What git says of each line of a file."""
     commits: dict[str, dict[str, str]] = {"": {}}
     sha, old, new = "", 0, 0
     for line in output.split(b"\n"):
         words = line.split(b" ")
         if line.startswith(b"\t"):
-            yield _entry(commits[sha], sha, old, new)
+            yield BlamedLine(sha, old, new, commits[sha], line[1:].decode("utf-8", "replace"))
         elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
             sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
             commits.setdefault(sha, {})
@@ -69,17 +79,18 @@ def _porcelain(output: bytes) -> Iterator[dict[str, Any]]:
             commits[sha][key.decode("ascii", "replace")] = text
 
 
-def _entry(facts: dict[str, str], sha: str, old: int, new: int) -> dict[str, Any]:
+def _entry(line: BlamedLine) -> dict[str, Any]:
+    facts = line.facts
     return {
-        "start": new,
-        "end": new,
-        "sha": sha,
+        "start": line.new,
+        "end": line.new,
+        "sha": line.sha,
         "subject": facts.get("summary", ""),
         "author": facts.get("author", ""),
         "email": facts.get("author-mail", "").strip("<>"),
         "date": seconds_of(facts.get("author-time", "")),
         "path": facts.get("filename", ""),
-        "line": old,
+        "line": line.old,
         "previous": facts.get("previous", "").partition(" ")[0] or None,
     }
 

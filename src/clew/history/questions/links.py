@@ -52,6 +52,15 @@ def commit_links(
     }
 
 
+def named_commits(body: str) -> list[tuple[str, str]]:
+    """Kind and SHA of the commits that a message names by SHA."""
+    return [
+        (kind, sha)
+        for kind, pattern in _BY_SHA
+        for sha in dict.fromkeys(sha.lower() for sha in pattern.findall(body))
+    ]
+
+
 def _as_data(store: HistoryStore, kind: str, target: int | None, name: str) -> dict[str, Any]:
     """A link; one that leads out of the index keeps the name that the message has."""
     if target is None:
@@ -64,10 +73,9 @@ def _outgoing(
     store: HistoryStore, repo: Repo, commit: CommitRecord
 ) -> list[tuple[str, int | None, str]]:
     """Kind, commit and name of everything that a message refers to."""
-    found: list[tuple[str, int | None, str]] = []
-    for kind, pattern in _BY_SHA:
-        shas = dict.fromkeys(sha.lower() for sha in pattern.findall(commit.body or ""))
-        found += [(kind, _by_sha(store, repo, sha), sha) for sha in shas]
+    found: list[tuple[str, int | None, str]] = [
+        (kind, _by_sha(store, repo, sha), sha) for kind, sha in named_commits(commit.body or "")
+    ]
     for kind, pattern in _BY_SUBJECT:
         match = pattern.fullmatch(commit.subject)
         if match is None or any(link[0] == kind for link in found):

@@ -1,4 +1,4 @@
-"""What is known of the files that a task touches: who, what together, and what went wrong there."""
+"""What is known of the files that a task touches: people, companions, pitfalls, telling hunks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clew.history.lookup import patch_text
 from clew.history.questions.cochange import co_change
 from clew.history.questions.file_history import path_changes, recent_commits
 from clew.history.questions.owners import owners
 from clew.history.search.pathmatch import matching_paths
 from clew.kit.errors import ClewError
+from clew.kit.text.diff import file_diffs
 from clew.kit.times import day_text
 from clew.thread.model import EARLY, LATE, USUAL, Statement
 
@@ -28,6 +30,9 @@ _RECENT = 200
 _HOT = 10
 _FIXES = 3
 _YEAR = 365 * 86400
+_LARGEST_PATCH = 200_000
+_MOST_HUNK_LINES = 14
+_LONGEST_LINE = 120
 _REVERT = re.compile(r'^(?:Revert\b|Reapply ")')
 _FLAKY = re.compile(
     r"\b(?:flak(?:y|iness)|intermittent(?:ly)?|race condition|deadlock)", re.IGNORECASE
@@ -112,7 +117,9 @@ def area_of(store: HistoryStore, repo: Repo, targets: Sequence[str]) -> Area:
     """The files that these names mean; globs and directories mean a few files each."""
     found: list[str] = []
     for target in targets:
-        found += [target] if _is_known(store, repo, target) else _meant(store, repo, target)
+        found += (
+            [target] if _is_known(store, repo, target) else _files_matching(store, repo, target)
+        )
     return Area(store, repo, tuple(dict.fromkeys(found))[:_MOST_PATHS])
 
 
@@ -123,7 +130,7 @@ def _is_known(store: HistoryStore, repo: Repo, path: str) -> bool:
         return False
 
 
-def _meant(store: HistoryStore, repo: Repo, pattern: str) -> list[str]:
+def _files_matching(store: HistoryStore, repo: Repo, pattern: str) -> list[str]:
     try:
         paths = sorted(matching_paths(store, [pattern]).values())[:50]
     except ClewError:
@@ -133,3 +140,27 @@ def _meant(store: HistoryStore, repo: Repo, pattern: str) -> list[str]:
         (path for path in paths if counted[path]), key=lambda path: (-counted[path], path)
     )
     return best[:2]
+
+
+def telling_hunk(
+    store: HistoryStore, commit_id: int, words: Sequence[str], paths: Sequence[str]
+) -> str:
+    """The hunk with most of the words, of the files asked about if it touches them; or nothing."""
+    best, most = "", (0, 0)
+    files = file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or "")
+    for path, hunk in ((file.path, hunk) for file in files for hunk in file.hunks):
+        lowered = hunk.lower()
+        score = (int(path in paths), sum(word in lowered for word in words))
+        if score > most:
+            best, most = _excerpt(path, hunk), score
+    return best
+
+
+def _excerpt(path: str, hunk: str) -> str:
+    """The changed lines with one line around, not too many and not too long."""
+    lines = hunk.rstrip("\n").split("\n")[1:]
+    changed = [n for n, line in enumerate(lines) if line[:1] in ("+", "-")]
+    near = [n for n in range(len(lines)) if any(abs(n - one) <= 1 for one in changed)]
+    kept = [lines[n][:_LONGEST_LINE] for n in near]
+    more = [f"… {len(kept) - _MOST_HUNK_LINES} more lines"] if len(kept) > _MOST_HUNK_LINES else []
+    return "\n".join([path, *kept[:_MOST_HUNK_LINES], *more])

@@ -7,6 +7,7 @@ first, says nothing twice, and stays within its budget.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,7 @@ from clew.kit.times import day_text
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES
-from clew.thread.brief.area import Area, area_of
-from clew.thread.brief.hunks import telling_hunk
+from clew.thread.brief.area import Area, area_of, telling_hunk
 from clew.thread.budget import fitted, pack_text, tokens_of
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Pack, Statement
 from clew.thread.recall.commit_search import Related, Search
@@ -78,8 +78,12 @@ class _Task:
 def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
     """The context pack of a spec, named by its id or a part of it, or of a task in words."""
     task = _task(rooms, text)
-    told: list[Statement] = [*_told_task(task), *_told_origin(task), *_told_attempts(task)]
-    told += _told_overlap(rooms, task)
+    told: list[Statement] = [
+        *_task_statements(task),
+        *_origin_statements(task),
+        *_attempts_statements(task),
+    ]
+    told += _overlap_statements(rooms, task)
     own = rooms.own_repo()
     if own is not None and rooms.is_indexed(own) and rooms.history is not None:
         with rooms.history.snapshot() as history:
@@ -87,11 +91,11 @@ def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
             found = _related(search, task)
             targets = task.targets or _guessed(search, found)
             area = area_of(history, own, targets)
-            told += _told_history(task, search, found, area)
+            told += _history_statements(task, search, found, area)
             told += [_skipped(one) for one in search.skipped]
     elif own is not None:
-        told += _told_by_git(own, task)
-    told += _told_commands(rooms, task)
+        told += _by_git_statements(own, task)
+    told += _commands_statements(rooms, task)
     told += rooms.missing.values()
     told.sort(key=lambda one: SECTIONS.index(one.section))
     more = {"spec": task.spec_id or None, "targets": task.targets}
@@ -140,7 +144,7 @@ def _paths_in(text: str) -> list[str]:
     return list(dict.fromkeys(_PATH.findall(text)))[:_MOST_TARGETS]
 
 
-def _told_task(task: _Task) -> list[Statement]:
+def _task_statements(task: _Task) -> list[Statement]:
     if task.spec is None:
         return []
     source = f"spec:{task.spec.id}"
@@ -157,7 +161,7 @@ def _told_task(task: _Task) -> list[Statement]:
     return told
 
 
-def _told_origin(task: _Task) -> list[Statement]:
+def _origin_statements(task: _Task) -> list[Statement]:
     """The decisions that bind, and what the task is for."""
     if task.thread is None:
         return []
@@ -179,7 +183,7 @@ def _told_origin(task: _Task) -> list[Statement]:
     return told
 
 
-def _told_attempts(task: _Task) -> list[Statement]:
+def _attempts_statements(task: _Task) -> list[Statement]:
     if task.thread is None:
         return []
     told = []
@@ -191,7 +195,7 @@ def _told_attempts(task: _Task) -> list[Statement]:
     return told
 
 
-def _told_overlap(rooms: Rooms, task: _Task) -> list[Statement]:
+def _overlap_statements(rooms: Rooms, task: _Task) -> list[Statement]:
     """Open specs that mean to touch the same files."""
     if rooms.specs is None or not task.targets:
         return []
@@ -228,8 +232,6 @@ def _is_own(commit: Related, spec_id: str) -> bool:
 
 def _guessed(search: Search, found: Sequence[Related]) -> list[str]:
     """The files that related commits touched most: where the work will likely be."""
-    from collections import Counter
-
     counts: Counter[str] = Counter()
     touched = search.store.files(one.commit_id for one in found)
     for rank, one in enumerate(found):
@@ -241,7 +243,9 @@ def _guessed(search: Search, found: Sequence[Related]) -> list[str]:
     return best[:3]
 
 
-def _told_history(task: _Task, search: Search, found: list[Related], area: Area) -> list[Statement]:
+def _history_statements(
+    task: _Task, search: Search, found: list[Related], area: Area
+) -> list[Statement]:
     words = telling_words(task.question)
     asked = area.paths if task.targets else ()
     told = []
@@ -270,7 +274,7 @@ def _skipped(text: str) -> Statement:
     return Statement("missing", text, "history", LATE)
 
 
-def _told_by_git(repo: Repo, task: _Task) -> list[Statement]:
+def _by_git_statements(repo: Repo, task: _Task) -> list[Statement]:
     """Related commits of a repository that no index knows: by message, and by the target files."""
     messages = GitMessages(repo)
     best = ranked(messages, telling_words(task.question), _MOST_COMMITS)
@@ -290,7 +294,7 @@ def _told_by_git(repo: Repo, task: _Task) -> list[Statement]:
     ]
 
 
-def _told_commands(rooms: Rooms, task: _Task) -> list[Statement]:
+def _commands_statements(rooms: Rooms, task: _Task) -> list[Statement]:
     title = task.spec.title if task.spec else task.title
     try:
         found = search_commands(title or "", ALL_AGENTS, rooms.settings, limit=_MOST_COMMANDS)

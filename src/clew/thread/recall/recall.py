@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
@@ -15,12 +15,11 @@ from clew.kit.times import day_text
 from clew.specs.index.text_index import SPEC, Known, Text
 from clew.thread.recall.commit_search import Related, Search
 from clew.thread.recall.corpus import DOCUMENT, RUN, current_texts
-from clew.thread.recall.fusion import interleaved
 from clew.thread.recall.git_messages import GitMessages, Message
 from clew.thread.recall.word_rank import ranked, telling_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clew.history.model import Repo
     from clew.thread.rooms import Rooms
@@ -32,9 +31,12 @@ _MOST = 100
 _EACH = 30
 _SHARES = {COMMIT: 1.0, SPEC: 1.0, DOCUMENT: 0.9, RUN: 0.8, COMMAND: 0.7}
 _MEANT = 0.5  # what a commit counts for that was found by meaning alone
+_RANK_ALONE = 0.3  # what a rank alone is worth
+_FLATNESS = 10  # how little the first places of a list count for more than the next
 _LONGEST_QUERY = 4000
 _LONGEST_SNIPPET = 160
 _LARGEST_PATCH = 60_000
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecallRequest:
     """A question and what its answers must be."""
 
     text: str
@@ -75,7 +77,7 @@ class Asked:
 
 @dataclass
 class Recalled:
-    """What was found, best first, how many there were, and what could not be asked."""
+    """What was found, best first, how many there were, and what could not be request."""
 
     hits: list[Hit]
     total: int
@@ -90,31 +92,31 @@ class Recalled:
         }
 
 
-def recall(rooms: Rooms, asked: Asked) -> Recalled:
+def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     """What has to do with a question, of every kind, fused by rank."""
-    words = _checked(asked)
+    words = _checked(request)
     lists: dict[str, list[tuple[_Found, float]]] = {}
     skipped: list[str] = []
-    if COMMIT in asked.kinds:
-        lists[COMMIT] = _commits(rooms, asked, skipped)
-    wanted = [kind for kind in (SPEC, RUN, DOCUMENT) if kind in asked.kinds]
-    if wanted and not asked.repos:
-        lists |= _texts(rooms, asked, words, wanted)
-    if COMMAND in asked.kinds and not (asked.repos or asked.since or asked.until):
-        lists[COMMAND] = _commands(rooms, asked.text)
+    if COMMIT in request.kinds:
+        lists[COMMIT] = _commits(rooms, request, skipped)
+    wanted = [kind for kind in (SPEC, RUN, DOCUMENT) if kind in request.kinds]
+    if wanted and not request.repos:
+        lists |= _texts(rooms, request, words, wanted)
+    if COMMAND in request.kinds and not (request.repos or request.since or request.until):
+        lists[COMMAND] = _commands(rooms, request.text)
     best = interleaved(lists, _SHARES)
     shown = [
-        found.hit(rooms, words, score) for found, score in best[: max(0, min(asked.limit, _MOST))]
+        found.hit(rooms, words, score) for found, score in best[: max(0, min(request.limit, _MOST))]
     ]
-    missing = [one.text for one in rooms.missing.values() if _matters(one.source, asked.kinds)]
+    missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
     return Recalled(shown, len(best), [*missing, *skipped])
 
 
-def _checked(asked: Asked) -> list[str]:
-    unknown = [kind for kind in asked.kinds if kind not in KINDS]
+def _checked(request: RecallRequest) -> list[str]:
+    unknown = [kind for kind in request.kinds if kind not in KINDS]
     if unknown:
         raise Invalid(f"Unknown kind: {unknown[0]}", f"Kinds: {', '.join(KINDS)}.")
-    words = telling_words(asked.text[:_LONGEST_QUERY])
+    words = telling_words(request.text[:_LONGEST_QUERY])
     if not words:
         raise Invalid("The question has no words to look for", "Describe what you look for.")
     return words
@@ -210,17 +212,21 @@ def _is_elsewhere(rooms: Rooms, name: str) -> bool:
     return own is None or own.name != name
 
 
-def _commits(rooms: Rooms, asked: Asked, skipped: list[str]) -> list[tuple[_Found, float]]:
+def _commits(
+    rooms: Rooms, request: RecallRequest, skipped: list[str]
+) -> list[tuple[_Found, float]]:
     own = rooms.own_repo()  # says so if it is not indexed, or if the index is behind
     found_by_git: list[tuple[_Found, float]] = []
-    if own is not None and not rooms.is_indexed(own) and asked.repos in ((), (own.name,)):
-        found_by_git = _commits_by_git(own, asked)
+    if own is not None and not rooms.is_indexed(own) and request.repos in ((), (own.name,)):
+        found_by_git = _commits_by_git(own, request)
     if rooms.history is None:
         return found_by_git
     with rooms.history.snapshot() as history:
-        repos = [] if found_by_git and asked.repos else chosen_repos(history, asked.repos or None)
-        search = Search(history, repos, asked.since, asked.until)
-        found = search.related(asked.text[:_LONGEST_QUERY], _EACH) if repos else []
+        repos = (
+            [] if found_by_git and request.repos else chosen_repos(history, request.repos or None)
+        )
+        search = Search(history, repos, request.since, request.until)
+        found = search.related(request.text[:_LONGEST_QUERY], _EACH) if repos else []
     skipped += search.skipped
     return [
         *found_by_git,
@@ -231,15 +237,15 @@ def _commits(rooms: Rooms, asked: Asked, skipped: list[str]) -> list[tuple[_Foun
     ]
 
 
-def _commits_by_git(repo: Repo, asked: Asked) -> list[tuple[_Found, float]]:
+def _commits_by_git(repo: Repo, request: RecallRequest) -> list[tuple[_Found, float]]:
     """Commits of a repository that no index knows: by their messages alone."""
-    found = GitMessages(repo, asked.since, asked.until)
-    best = ranked(found, telling_words(asked.text[:_LONGEST_QUERY]), _EACH)
+    found = GitMessages(repo, request.since, request.until)
+    best = ranked(found, telling_words(request.text[:_LONGEST_QUERY]), _EACH)
     return [(_FoundMessage(found.commits[number]), share) for number, share in best]
 
 
 def _texts(
-    rooms: Rooms, asked: Asked, words: list[str], kinds: list[str]
+    rooms: Rooms, request: RecallRequest, words: list[str], kinds: list[str]
 ) -> dict[str, list[tuple[_Found, float]]]:
     if rooms.project is None:
         return {}
@@ -253,9 +259,23 @@ def _texts(
             lists[kind] = [
                 (_FoundText(known[number], read[number]), share)
                 for number, share in best
-                if asked.fits(known[number].time)
+                if request.fits(known[number].time)
             ]
     return lists
+
+
+def interleaved(
+    lists: Mapping[str, Sequence[tuple[_Key, float]]], shares: Mapping[str, float]
+) -> list[tuple[_Key, float]]:
+    """Lists of different kinds as one, since their scores do not compare: by rank, and by how much of the question each hit has."""
+    found: list[tuple[float, int, _Key]] = []
+    for place, (name, hits) in enumerate(lists.items()):
+        for rank, (key, covered) in enumerate(hits):
+            part = shares.get(name, 1.0) * _FLATNESS / (_FLATNESS + rank)
+            score = part * (_RANK_ALONE + (1 - _RANK_ALONE) * min(1.0, covered))
+            found.append((score, -place, key))
+    found.sort(key=lambda one: (-one[0], -one[1]))
+    return [(key, score) for score, _, key in found]
 
 
 def _commands(rooms: Rooms, text: str) -> list[tuple[_Found, float]]:

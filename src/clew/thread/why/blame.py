@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import git_directory
+from clew.history.questions.blame import porcelain
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard
-from clew.kit.text.diff import unquote
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
@@ -30,7 +30,6 @@ IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024
 _MOST_COMPARED = 20_000
 _FOLLOW = ("-w", "-M", "-C", "-C")
-_NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 
 
 @dataclass(frozen=True)
@@ -197,29 +196,16 @@ def _mapped(here: list[str], committed: list[str]) -> dict[int, int]:
 def _entries(output: bytes) -> list[Blamed]:
     """Git's porcelain, with neighbouring lines of a commit joined."""
     found: list[Blamed] = []
-    files: dict[str, str] = {}
-    sha, old, new = "", 0, 0
-    for line in output.split(b"\n"):
-        words = line.split(b" ")
-        if line.startswith(b"\t"):
-            entry = Blamed(
-                new, new, sha, files.get(sha, ""), old, line[1:].decode("utf-8", "replace")
-            )
-            _join(found, entry)
-        elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
-            sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
-        elif words[0] == b"filename":
-            files[sha] = unquote(line[9:])
+    for line in porcelain(output):
+        path = line.facts.get("filename", "")
+        _join(found, Blamed(line.new, line.new, line.sha, path, line.old, line.text))
     return found
 
 
 def _join(found: list[Blamed], entry: Blamed) -> None:
     last = found[-1] if found else None
-    if last is not None and (last.sha, last.path, last.end + 1) == (
-        entry.sha,
-        entry.path,
-        entry.start,
-    ):
-        found[-1] = Blamed(last.start, entry.end, last.sha, last.path, last.line, last.text)
+    here = (entry.sha, entry.path, entry.start)
+    if last is not None and (last.sha, last.path, last.end + 1) == here:
+        found[-1] = replace(last, end=entry.end)
     else:
         found.append(entry)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clew.history.questions.issues import by_issue
-from clew.history.questions.links import commit_links
+from clew.history.questions.links import commit_links, named_commits
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
@@ -55,7 +55,7 @@ _HOW = {
 
 
 @dataclass
-class Told:
+class WhyBuilder:
     """The statements of one answer, and the chain from line to vision."""
 
     rooms: Rooms
@@ -97,7 +97,7 @@ class Told:
 
     def _specs(self, commit: Commit) -> list[SpecRef]:
         refs = specs_of_commit(self.rooms, commit)
-        picked = commit.picked_from()
+        picked = commit.named("cherry_picked_from")
         if not refs and picked:
             original = read_commit(self.rooms, self.repo, picked)
             if original is not None:
@@ -115,12 +115,8 @@ class Told:
             head = thread.spec.head
             criteria = f"{head.criteria_checked}/{head.criteria_total} criteria checked"
             state = f"archived, {head.status}" if head.archived else head.status
-            self.say(
-                "spec",
-                f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}",
-                source,
-                FIRST,
-            )
+            text = f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}"
+            self.say("spec", text, source, FIRST)
         self._runs(thread)
         self._origin(thread)
 
@@ -152,19 +148,12 @@ class Told:
             text = f"{decision.name} {decision.title} ({decision.status or 'no status'}){outcome}"
             self.say("decision", text, source, EARLY, shrink=True)
             for option in decision.rejected():
-                self.say(
-                    "rejected", f"{clipped(option, MOST_TEXT)} ({decision.name})", source, USUAL
-                )
+                self.say("rejected", f"{clipped(option, MOST_TEXT)} ({decision.name})", source)
         for kind, items in (("feature", thread.features), ("objective", thread.objectives)):
             for item, path in items:
                 self.chain.append(Link(kind, f"{path}#{item.id}", item.text))
-                self.say(
-                    "vision",
-                    f"{item.id} {item.text}",
-                    f"vision:{path}#{item.id}",
-                    FIRST,
-                    shrink=True,
-                )
+                text, source = f"{item.id} {item.text}", f"vision:{path}#{item.id}"
+                self.say("vision", text, source, FIRST, shrink=True)
         if not thread.features and not thread.objectives and thread.spec is not None:
             self._no_vision(thread)
 
@@ -198,13 +187,8 @@ class Told:
             return
         shown = ", ".join(others[:_MOST_FILES])
         more = f" and {len(others) - _MOST_FILES} more" if len(others) > _MOST_FILES else ""
-        self.say(
-            "together",
-            f"changed in the same commit: {shown}{more}",
-            commit.source,
-            USUAL,
-            shrink=True,
-        )
+        text = f"changed in the same commit: {shown}{more}"
+        self.say("together", text, commit.source, shrink=True)
 
     def _linked(self, commit: Commit) -> None:
         """What refers to the commit, and what it refers to."""
@@ -229,18 +213,13 @@ class Told:
     def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None]]:
         history = self.rooms.history
         if history is not None and commit.is_indexed:
-            for link in commit_links(history, self.repo.name, commit.sha, limit=_MOST_LATER)[
-                "links"
-            ]:
+            found = commit_links(history, self.repo.name, commit.sha, limit=_MOST_LATER)
+            for link in found["links"]:
                 yield link["kind"], link["sha"], link["subject"], link["date"]
             return
-        for kind, sha in (
-            ("reverts", commit.reverts()),
-            ("cherry_picked_from", commit.picked_from()),
-        ):
-            other = read_commit(self.rooms, self.repo, sha) if sha else None
-            if sha:
-                yield kind, sha, other.subject if other else None, other.date if other else None
+        for kind, sha in named_commits(commit.body):
+            other = read_commit(self.rooms, self.repo, sha)
+            yield kind, sha, other.subject if other else None, other.date if other else None
 
     def _reverted_in_git(self, commit: Commit) -> None:
         """Later reverts and fixes, asked of git itself: nothing else knows them."""
@@ -272,12 +251,10 @@ class Told:
 
 def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]]:
     try:
-        found: list[dict[str, Any]] = by_issue(history, ref, repos=[repo], limit=_MOST_LATER)[
-            "commits"
-        ]
+        found = by_issue(history, ref, repos=[repo], limit=_MOST_LATER)
     except ClewError:
         return []
-    return found
+    return list(found["commits"])
 
 
 def head_of(commit: Commit) -> str:

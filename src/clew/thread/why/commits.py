@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.history.lookup import get_commit
 from clew.history.questions.issues import issue_refs
+from clew.history.questions.links import named_commits
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import PLAIN_DIFF, guard, run_git, seconds_of
@@ -26,8 +27,6 @@ _ASKED = (
     f"--format={_FIELDS}", "--end-of-options",
 )  # fmt: skip
 _LETTER = re.compile(r"[ACDMRT]\d*")
-_REVERTS = re.compile(r"This reverts commit ([0-9a-f]{7,40})")
-_PICKED = re.compile(r"\(cherry picked from commit ([0-9a-f]{7,40})\)")
 _TRAILER = re.compile(r"^[A-Z][A-Za-z]+(?:-[A-Za-z]+)*: \S.*$")
 # Words by which a message says what was not done, or was done no longer.
 _REJECTED = re.compile(
@@ -76,15 +75,9 @@ class Commit:
         """The issues and pull requests that the message names."""
         return issue_refs(self.message)
 
-    def reverts(self) -> str | None:
-        """The commit that this one takes back."""
-        found = _REVERTS.search(self.body)
-        return found[1] if found else None
-
-    def picked_from(self) -> str | None:
-        """The commit that this one is a copy of."""
-        found = _PICKED.search(self.body)
-        return found[1] if found else None
+    def named(self, kind: str) -> str | None:
+        """The first commit that the message names as `reverts` or `cherry_picked_from`."""
+        return next((sha for how, sha in named_commits(self.body) if how == kind), None)
 
     def rejected(self) -> list[str]:
         """Sentences that say what was not done, and why."""
@@ -108,7 +101,7 @@ def read_commit(rooms: Rooms, repo: Repo, sha: str) -> Commit | None:
 
 def commit_here(root: Path, sha: str) -> Commit:
     """A commit of the repository that a directory is in, as git tells it."""
-    return _told("", run_git(*_ASKED, f"{guard(sha)}^{{commit}}", "--", cwd=root))
+    return _from_log("", run_git(*_ASKED, f"{guard(sha)}^{{commit}}", "--", cwd=root))
 
 
 def _from_index(found: dict[str, Any]) -> Commit:
@@ -120,10 +113,10 @@ def _from_index(found: dict[str, Any]) -> Commit:
 
 
 def _from_git(repo: Repo, sha: str) -> Commit:
-    return _told(repo.name, repo_git(repo, *_ASKED, sha, "--"))
+    return _from_log(repo.name, repo_git(repo, *_ASKED, sha, "--"))
 
 
-def _told(repo_name: str, out: bytes) -> Commit:
+def _from_log(repo_name: str, out: bytes) -> Commit:
     parts = out.decode("utf-8", "surrogateescape").split("\0")
     full, author, date, subject, body = parts[:5]
     return Commit(

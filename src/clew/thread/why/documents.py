@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.advisors.documents import adr, files
 from clew.advisors.documents.document import parse, render_body
@@ -14,7 +14,7 @@ from clew.advisors.documents.markdown import REFERENCE
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from clew.advisors.documents.adr import AdrFile
@@ -25,8 +25,8 @@ _ADR = re.compile(r"\bADR[- ]?0*(\d{1,6})\b", re.IGNORECASE)
 _CHOSEN = re.compile(r'Chosen option:?\s*["“*`]*([^"”*`\n]+?)["”*`]*\s*(?:,|\.|$)', re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
 _MOST_REMEMBERED = 64
-_remembered: dict[str, tuple[tuple[int, ...], Document]] = {}
-_records: dict[str, tuple[tuple[tuple[str, int, int], ...], tuple[Decision, ...]]] = {}
+_kept: dict[str, tuple[object, Any]] = {}
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -132,35 +132,40 @@ def _read(root: Path, path: Path, kind: Kind) -> Found | None:
             return None
         status = path.stat()
         identity = (status.st_mtime_ns, status.st_size, status.st_ino)
-        key = f"{kind}:{path}"
-        known = _remembered.get(key)
-        if known is None or known[0] != identity:
-            text = files.read_text(path)
-            if text is None:
-                return None
-            if len(_remembered) >= _MOST_REMEMBERED:
-                _remembered.clear()
-            _remembered[key] = known = (identity, parse(text, kind))
+        document = _remembered(f"{kind}:{path}", identity, lambda: _parsed(path, kind))
     except (ClewError, OSError):
         return None
-    return Found(path.relative_to(root).as_posix(), known[1])
+    return None if document is None else Found(path.relative_to(root).as_posix(), document)
+
+
+def _parsed(path: Path, kind: Kind) -> Document | None:
+    text = files.read_text(path)
+    return None if text is None else parse(text, kind)
+
+
+def _remembered(name: str, identity: object, make: Callable[[], _Made]) -> _Made:
+    """What was made of files last time, as long as they are the same."""
+    known = _kept.get(name)
+    if known is None or known[0] != identity:
+        if len(_kept) >= _MOST_REMEMBERED:
+            _kept.clear()
+        _kept[name] = known = (identity, make())
+    made: _Made = known[1]
+    return made
 
 
 def _decisions(root: Path) -> tuple[Decision, ...]:
     place = adr.find_directory(root)
     if place is None:
         return ()
+
+    def read() -> tuple[Decision, ...]:
+        return tuple(_decision(root, one) for one in adr.read_directory(place).files)
+
     try:
-        identity = _listing(place)
-        known = _records.get(str(place))
-        if known is None or known[0] != identity:
-            if len(_records) >= _MOST_REMEMBERED:
-                _records.clear()
-            read = tuple(_decision(root, one) for one in adr.read_directory(place).files)
-            _records[str(place)] = known = (identity, read)
+        return _remembered(f"decisions:{place}", _listing(place), read)
     except OSError:
         return ()
-    return known[1]
 
 
 def _listing(place: Path) -> tuple[tuple[str, int, int], ...]:

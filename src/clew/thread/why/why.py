@@ -14,7 +14,7 @@ from clew.kit.text.display import clipped
 from clew.thread.budget import fitted
 from clew.thread.model import FIRST, LAST, LATE, USUAL, Link, Pack
 from clew.thread.why.blame import Blamed, blame_lines, cut_off_at
-from clew.thread.why.builder import MOST_TEXT, Told, head_of
+from clew.thread.why.builder import MOST_TEXT, WhyBuilder, head_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.links import SpecRef, specs_of_commit
 from clew.thread.why.target import Target, find_target
@@ -37,112 +37,116 @@ _MOST_COMMITS = 8
 def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGET) -> Pack:
     """The thread behind lines, a file, a symbol or a commit, within a budget of tokens."""
     target = find_target(rooms, text, repo)
-    told = Told(rooms, target.repo, frozenset({target.path}))
+    builder = WhyBuilder(rooms, target.repo, frozenset({target.path}))
     if target.kind == "commit":
-        told.commit(target.commit)
+        builder.commit(target.commit)
     elif target.kind == "file":
-        _tell_file(told, target.path)
+        _add_file(builder, target.path)
     else:
-        _tell_lines(told, target)
-    told.add_missing()
-    told.statements.sort(key=lambda one: SECTIONS.index(one.section))
-    more = {"repo": target.repo.name, "chain": [link.as_data() for link in told.chain]}
-    return fitted(f"Why {target.title}", told.statements, budget, more)
+        _add_lines(builder, target)
+    builder.add_missing()
+    builder.statements.sort(key=lambda one: SECTIONS.index(one.section))
+    more = {"repo": target.repo.name, "chain": [link.as_data() for link in builder.chain]}
+    return fitted(f"Why {target.title}", builder.statements, budget, more)
 
 
-def _tell_lines(told: Told, target: Target) -> None:
+def _add_lines(builder: WhyBuilder, target: Target) -> None:
     """What stands behind lines; the commit with most of them in full, the others in short."""
-    blame = blame_lines(told.repo, target.path, target.start, target.end)
+    blame = blame_lines(builder.repo, target.path, target.start, target.end)
     place = f"file:{target.title}"
     if blame.uncommitted:
-        told.say("line", _uncommitted(blame.uncommitted), place, FIRST)
+        builder.say("line", _uncommitted(blame.uncommitted), place, FIRST)
     if target.note:
-        told.say("line", target.note, place, LATE)
+        builder.say("line", target.note, place, LATE)
     counts: Counter[str] = Counter()
     for entry in blame.entries:
         counts[entry.sha] += entry.end - entry.start + 1
     if counts:
         ordered = [sha for sha, _ in counts.most_common()]
         first = next(entry for entry in blame.entries if entry.sha == ordered[0])
-        told.own_paths |= {first.path}
-        _tell_first(told, target.path, first)
-        _tell_others(told, counts, ordered[1:], place)
+        builder.own_paths |= {first.path}
+        _add_first(builder, target.path, first)
+        _add_others(builder, counts, ordered[1:], place)
 
 
-def _tell_first(told: Told, path: str, first: Blamed) -> None:
+def _add_first(builder: WhyBuilder, path: str, first: Blamed) -> None:
     source = f"file:{path}:{first.start}"
-    told.chain.append(Link("line", f"{path}:{first.start}", clipped(first.text.strip(), MOST_TEXT)))
-    told.say("line", _line_text(first, path), source, FIRST, shrink=True)
-    if first.sha in cut_off_at(told.repo):
-        told.say("line", _SHALLOW.format(sha=first.sha[:12]), source, FIRST)
+    builder.chain.append(
+        Link("line", f"{path}:{first.start}", clipped(first.text.strip(), MOST_TEXT))
+    )
+    builder.say("line", _line_text(first, path), source, FIRST, shrink=True)
+    if first.sha in cut_off_at(builder.repo):
+        builder.say("line", _SHALLOW.format(sha=first.sha[:12]), source, FIRST)
         return
-    found = told.commit(first.sha)
+    found = builder.commit(first.sha)
     if found is not None:
-        _tell_restored(told, found, path, first.text)
+        _add_restored(builder, found, path, first.text)
 
 
-def _tell_others(told: Told, counts: Counter[str], shas: list[str], place: str) -> None:
+def _add_others(builder: WhyBuilder, counts: Counter[str], shas: list[str], place: str) -> None:
     for sha in shas[:_MOST_COMMITS]:
-        other = read_commit(told.rooms, told.repo, sha)
+        other = read_commit(builder.rooms, builder.repo, sha)
         if other is not None:
             lines = f"{counts[sha]} more line{'s'[: counts[sha] != 1]}"
-            told.say("line", f"{lines}: {head_of(other)}", other.source, USUAL)
+            builder.say("line", f"{lines}: {head_of(other)}", other.source, USUAL)
     if len(shas) > _MOST_COMMITS:
-        told.say("line", f"and lines of {len(shas) - _MOST_COMMITS} more commits", place, LAST)
+        builder.say("line", f"and lines of {len(shas) - _MOST_COMMITS} more commits", place, LAST)
 
 
-def _tell_restored(told: Told, commit: Commit, path: str, line: str) -> None:
+def _add_restored(builder: WhyBuilder, commit: Commit, path: str, line: str) -> None:
     """Where a line was born that a commit only brought back by taking back another."""
-    undone = commit.reverts()
+    undone = commit.named("reverts")
     if not undone or not line.strip():
         return
     try:
         out = repo_git(
-            told.repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv",
+            builder.repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv",
             "-L", f"/^{_escaped(line)}$/,+1", f"{undone}^", "--", path,
         )  # fmt: skip
     except GitError:
         return
-    born = read_commit(told.rooms, told.repo, out.split(b" ", 1)[0].decode("ascii", "replace"))
+    born = read_commit(
+        builder.rooms, builder.repo, out.split(b" ", 1)[0].decode("ascii", "replace")
+    )
     if born is None or born.sha == commit.sha:
         return
-    told.chain.append(Link("commit", f"{born.repo}@{born.sha}", born.subject))
+    builder.chain.append(Link("commit", f"{born.repo}@{born.sha}", born.subject))
     words = f"the line was there before what is taken back: {head_of(born)}"
-    told.say("earlier", words, born.source, FIRST)
-    known = {link.id for link in told.chain if link.kind == "spec"}
-    for ref in specs_of_commit(told.rooms, born):
+    builder.say("earlier", words, born.source, FIRST)
+    known = {link.id for link in builder.chain if link.kind == "spec"}
+    for ref in specs_of_commit(builder.rooms, born):
         if ref.id not in known:
-            told.spec(SpecRef(ref.id, "restored"))
+            builder.spec(SpecRef(ref.id, "restored"))
 
 
-def _tell_file(told: Told, path: str) -> None:
+def _add_file(builder: WhyBuilder, path: str) -> None:
     """What stands behind a whole file: who brought it in, and what changed it since."""
-    shas = _file_shas(told, path)
+    shas = _file_shas(builder, path)
     if not shas:
-        raise NotFound(f"{told.repo.name} has no commit that touched {path}")
-    told.chain.append(Link("file", path))
-    told.say("file", f"{path} came with the commit below", f"file:{path}", FIRST)
-    told.commit(shas[-1])
+        raise NotFound(f"{builder.repo.name} has no commit that touched {path}")
+    builder.chain.append(Link("file", path))
+    builder.say("file", f"{path} came with the commit below", f"file:{path}", FIRST)
+    builder.commit(shas[-1])
     for sha in shas[:-1][:_MOST_COMMITS]:
-        changed = read_commit(told.rooms, told.repo, sha)
+        changed = read_commit(builder.rooms, builder.repo, sha)
         if changed is not None:
-            specs = ", ".join(ref.id for ref in specs_of_commit(told.rooms, changed))
+            specs = ", ".join(ref.id for ref in specs_of_commit(builder.rooms, changed))
             named = f" (spec {specs})" if specs else ""
-            told.say("changes", f"{head_of(changed)}{named}", changed.source)
+            builder.say("changes", f"{head_of(changed)}{named}", changed.source)
     more = len(shas) - 1 - _MOST_COMMITS
     if more > 0:
-        told.say("changes", f"{more} earlier commits touched it", f"file:{path}", LATE)
+        builder.say("changes", f"{more} earlier commits touched it", f"file:{path}", LATE)
 
 
-def _file_shas(told: Told, path: str) -> list[str]:
+def _file_shas(builder: WhyBuilder, path: str) -> list[str]:
     """The commits that touched a path, newest first."""
-    history = told.rooms.history
-    if history is not None and told.rooms.is_indexed(told.repo):
-        found = file_history(history, told.repo.name, path, limit=500)["commits"]
+    history = builder.rooms.history
+    if history is not None and builder.rooms.is_indexed(builder.repo):
+        found = file_history(history, builder.repo.name, path, limit=500)["commits"]
         if found:
             return [one["sha"] for one in found]
     try:
-        out = repo_git(told.repo, "log", "--format=%H", "-n", "500", "HEAD", "--", path)
+        out = repo_git(builder.repo, "log", "--format=%H", "-n", "500", "HEAD", "--", path)
     except GitError:
         return []
     return out.decode("ascii").split()
