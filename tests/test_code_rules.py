@@ -208,9 +208,7 @@ def test_functions_are_loaded_by_name_in_one_place():
 
 
 # Modules whose names are put together where they are used, so that no scan can see it.
-NAMED_ELSEWHERE = {
-    "clew.history.more_tools": "catalog/history_more.py makes handlers of tool names",
-}
+NAMED_ELSEWHERE = {}
 
 
 def test_everything_is_used_by_the_program_itself():

@@ -7,7 +7,6 @@ Rooms do not name rooms above them; whatever reaches across is handed over here.
 from __future__ import annotations
 
 from clew.advisors.tools import ADVISORS_TOOLS
-from clew.catalog.history import HISTORY_TOOLS
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
 from clew.catalog.specs import SPECS_TOOLS
@@ -15,6 +14,7 @@ from clew.catalog.work import WORK_TOOLS
 from clew.commands.tools import COMMANDS_TOOLS, CommandSource
 from clew.doctor.tools import DOCTOR_TOOLS
 from clew.guide.tools import GuideSource, guide_tools
+from clew.history.tools import HISTORY_TOOLS
 from clew.thread.tools import THREAD_TOOLS
 
 TYPE_CHECKING = False

@@ -11,12 +11,12 @@ import threading
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.history import HISTORY_TOOLS
 from clew.history.search.search import search_commits
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.freshness import commits_behind, freshness
 from clew.history.sync.repositories import register, remove
-from clew.history.tools import find as find_tool
+from clew.history.tools import HISTORY_TOOLS
+from clew.history.tools.search import find as find_tool
 from clew.kit.call import Call
 from tests.history.index import new_index, sync
 from tests.history.test_commands import Commands

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
+from clew.history.reader import reading_store
 from clew.history.sync.freshness import freshness, freshness_line
-from clew.history.tools import reading_store
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.project import PROJECT_VARIABLES, find_project

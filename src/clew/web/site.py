@@ -80,7 +80,7 @@ class Site:
 
     def history(self) -> HistoryStore:
         """The index of commits, for reading."""
-        from clew.history.tools import reading_store
+        from clew.history.reader import reading_store
         from clew.kit.call import Call
 
         return reading_store(Call(settings=self.settings))

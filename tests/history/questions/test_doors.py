@@ -7,10 +7,10 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.history_more import MORE_HISTORY_TOOLS, SEMANTIC_TOOLS
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.store.sqlite import SqliteHistory
+from clew.history.tools.questions import QUESTION_TOOLS
 from clew.kit.call import Call
 
 CORE = {"repo": "demo", "path": "src/core.py"}
@@ -44,7 +44,7 @@ def strict(schema):
     return {**schema, "items": strict(schema["items"])} if "items" in schema else schema
 
 
-QUESTIONS = [tool for tool in MORE_HISTORY_TOOLS if tool not in SEMANTIC_TOOLS]
+QUESTIONS = [tool for tool in QUESTION_TOOLS if "_search_" not in tool.name]
 
 
 @pytest.mark.parametrize("tool", QUESTIONS, ids=lambda tool: tool.name)
@@ -64,7 +64,7 @@ def test_answers_are_as_declared(tool, story, database):
 @pytest.mark.parametrize("name", [name for name in ARGUMENTS if "repo" not in ARGUMENTS[name]])
 def test_an_empty_index_has_empty_answers(name, tmp_path):
     SqliteHistory.create(tmp_path / "db").close()
-    tool = next(t for t in MORE_HISTORY_TOOLS if t.name == f"commitmux_{name}")
+    tool = next(t for t in QUESTION_TOOLS if t.name == f"commitmux_{name}")
     found = tool.handler(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
 
     assert (found["total"], found[ITEMS.get(name, "commits")]) == (0, [])

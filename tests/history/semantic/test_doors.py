@@ -9,10 +9,10 @@ import sys
 import pytest
 from jsonschema import Draft202012Validator
 
-from clew.catalog.history_more import SEMANTIC_TOOLS
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.store.vectors import vectors_path
+from clew.history.tools.questions import QUESTION_TOOLS
 from clew.kit.call import Call
 from tests.history.questions.test_doors import strict
 from tests.support.client import StdioServer, face
@@ -32,7 +32,9 @@ def notes(private_home):
     (folder / "a.md").write_text("# Passwords\nAsk again after an hour.\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("tool", SEMANTIC_TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize(
+    "tool", [tool for tool in QUESTION_TOOLS if "_search_" in tool.name], ids=lambda tool: tool.name
+)
 def test_answers_are_as_declared(tool, store, notes):
     answer = tool.handler({"query": "passwords"}, Call(settings={"db": str(store.path)}))
     found = answer.structured()

@@ -11,6 +11,7 @@ import click
 from clew.cli.core.app import command
 from clew.cli.core.options import database_option, flag, repeatable
 from clew.cli.core.streams import say
+from clew.cli.history.sync import open_index
 from clew.kit.errors import ClewError, UsageError
 from clew.kit.outcome import Outcome, Table
 
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from clew.history.store.interface import HistoryStore
 
 _one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
-
-
-def _opened(db: str | None, *, for_reading: bool = False) -> HistoryStore:
-    from clew.history.store.sqlite import SqliteHistory, database_path
-
-    path = database_path({"db": db} if db else {})
-    return SqliteHistory.read(path) if for_reading else SqliteHistory.open(path)
 
 
 def _chosen(store: HistoryStore, repo: str | None) -> list[Repo]:
@@ -48,7 +42,7 @@ def add_repo(path: Path | None, url: str | None, db: str | None, **settings: Any
 
     if (path is None) == (url is None):
         raise UsageError("Give a path or --url, one of them", "See: commitmux add-repo --help")
-    store = _opened(db)
+    store = open_index(db, for_writing=True)
     if url is not None:
         repo = add_clone(store, url, announce=say, **settings)
     else:
@@ -65,7 +59,7 @@ def remove_repo(name: str, db: str | None) -> Outcome:
     """Remove a repository from the index. Only a clone made with --url is deleted from disk."""
     from clew.history.sync.clones import remove_with_clone
 
-    count, clone = remove_with_clone(_opened(db), name)
+    count, clone = remove_with_clone(open_index(db, for_writing=True), name)
     what = f" ({count} commits deleted from index)" if count else ""
     lines = [f"Removed repo '{name}'{what}"]
     if clone is not None:
@@ -91,7 +85,7 @@ def update_repo(name: str, db: str | None, **options: Any) -> Outcome:
     """Change a repository's name, location, or what is indexed."""
     from clew.history.sync.settings import update
 
-    change = update(_opened(db), name, _wanted(options))
+    change = update(open_index(db, for_writing=True), name, _wanted(options))
     shown = change.repo.name
     lines = [f"Updated repo '{shown}'" + ("" if change.changed else " (no changes)")]
     if change.needs_full_sync:
@@ -131,7 +125,7 @@ def install_hook(name: str, *, remove: bool, db: str | None) -> Outcome:
     """Sync automatically after every commit, merge and rewrite. Existing hooks are kept."""
     from clew.history.sync.hooks import install_hooks, remove_hooks
 
-    store = _opened(db)
+    store = open_index(db, for_writing=True)
     repo = store.find_repo(name)
     changes = remove_hooks(repo) if remove else install_hooks(repo, store.path)
     data = [{"path": str(change.path), "deed": change.deed} for change in changes]
@@ -150,7 +144,7 @@ def watch(interval: float, *, once: bool, db: str | None) -> Outcome:
     """Sync repositories as they change, until Ctrl-C. Clones are fetched every five minutes."""
     from clew.history.sync.watch import Watcher, lock_watching
 
-    store = _opened(db)
+    store = open_index(db, for_writing=True)
     lock = lock_watching(store)
     watcher = Watcher(store, say)
     failed = 0
@@ -181,7 +175,7 @@ def verify(repo: str | None, sample: int | None, db: str | None) -> Outcome:
     """Compare the index with git: commits, messages, files and patches. Exit 1 if they differ."""
     from clew.history.maintenance.verify import verify_repo
 
-    store = _opened(db, for_reading=True)
+    store = open_index(db)
     done: list[dict[str, Any]] = []
     for one in _chosen(store, repo):
         try:
@@ -221,7 +215,7 @@ def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
 
     from clew.history.maintenance.gc import collect
 
-    freed = collect(_opened(db), days, dry_run=dry_run)
+    freed = collect(open_index(db, for_writing=True), days, dry_run=dry_run)
     verb = "Would drop" if dry_run else "Dropped"
     text = (
         f"{verb} {freed.commits} commits, {freed.patches} patches, {freed.paths} paths"
@@ -237,7 +231,7 @@ def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
 @database_option
 def redactions(repo: str | None, db: str | None) -> Outcome:
     """List the secrets that were redacted from the index."""
-    store = _opened(db)
+    store = open_index(db, for_writing=True)
     found = [
         {"repo": one.name, **entry._asdict()}
         for one in _chosen(store, repo)
@@ -256,7 +250,7 @@ def snapshot(name: str, file: Path, db: str | None) -> Outcome:
     """Write one repository's index to a file of its own."""
     from clew.history.maintenance.export import write_snapshot
 
-    count = write_snapshot(_opened(db), name, file)
+    count = write_snapshot(open_index(db, for_writing=True), name, file)
     text = f"Wrote {count} commits of '{name}' to {file}"
     return Outcome({"name": name, "file": str(file), "commits": count}, (text,))
 
@@ -269,7 +263,7 @@ def attach(file: Path, name: str | None, db: str | None) -> Outcome:
     """Import a snapshot of a repository's index into this one."""
     from clew.history.maintenance.export import attach_snapshot
 
-    repo, count = attach_snapshot(_opened(db), file, name)
+    repo, count = attach_snapshot(open_index(db, for_writing=True), file, name)
     lines = [f"Attached repo '{repo.name}' ({count} commits)"]
     if not Path(repo.local_path).is_dir():
         lines.append(f"Say where it is: commitmux update-repo {repo.name} --path PATH")

@@ -12,7 +12,7 @@ from clew.cli.core.app import command
 from clew.cli.core.options import combined, database_option, limit_option, repeatable
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
-from clew.cli.history.sync import history_path, timestamp, when
+from clew.cli.history.sync import open_index, timestamp, when
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def search(
     text = " ".join(query)
     if not query and not any(options[name] for name in _NARROWING):
         raise click.UsageError("Give words to look for, or a filter.")
-    with _opened(options["db"]).snapshot() as store:
+    with open_index(options["db"]).snapshot() as store:
         found = page_of_commits(
             store,
             SearchRequest(text if query else None, _asked(options, options["paths"]), sort, place),
@@ -111,7 +111,7 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
     """Show commits that touched a path, given as a part of it or as a glob."""
     from clew.history.questions.touches import page_of_touches
 
-    with _opened(options["db"]).snapshot() as store:
+    with open_index(options["db"]).snapshot() as store:
         found = page_of_touches(
             store, path_glob, _asked(options), limit=limit, cursor=options["cursor"]
         )
@@ -129,12 +129,6 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
     table = Table(("date", "repo", "commit", "status", "path"), rows)
     parts = (table if rows else "Nothing found.", *_more(found, "touches"))
     return Outcome(found, parts)
-
-
-def _opened(db: str | None) -> HistoryStore:
-    from clew.history.store.sqlite import SqliteHistory
-
-    return SqliteHistory.read(history_path(db))
 
 
 def _asked(options: dict[str, Any], paths: tuple[str, ...] = ()) -> Filters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from clew.history.model import Repo
     from clew.history.store.interface import HistoryStore
 
@@ -37,6 +40,16 @@ def history_path(db: str | None) -> Path:
     from clew.history.store.sqlite import database_path
 
     return database_path({"db": db} if db else {})
+
+
+def open_index(db: str | None, *, for_writing: bool = False) -> HistoryStore:
+    """The index, open until the command ends."""
+    from clew.history.store.sqlite import SqliteHistory
+
+    path = history_path(db)
+    store = SqliteHistory.open(path) if for_writing else SqliteHistory.read(path)
+    click.get_current_context().call_on_close(store.close)
+    return store
 
 
 @command()
@@ -59,9 +72,7 @@ def init(db: str | None) -> Outcome:
 @database_option
 def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
     """Read new commits into the index."""
-    from clew.history.store.sqlite import SqliteHistory
-
-    store = SqliteHistory.open(history_path(db))
+    store = open_index(db, for_writing=True)
     repos = [store.find_repo(repo)] if repo else store.repos()
     done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
     failed = [entry for entry in done if entry["error"]]
@@ -77,7 +88,7 @@ def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
     started = time.monotonic()
     entry: dict[str, Any] = {"name": repo.name, "indexed": 0, "known": 0, "filtered": 0}
     try:
-        with _progress(repo.name) as advance:
+        with progress_bar(repo.name) as advance:
             result = bring_up_to_date(store, repo, advance, **how)
     except ClewError as error:
         return {**entry, "problems": [], "error": error.full_text()}
@@ -94,24 +105,19 @@ def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
     }
 
 
-def _progress(name: str) -> Any:
+@contextmanager
+def progress_bar(name: str) -> Iterator[Callable[[int], None] | None]:
     """A bar with rate on a terminal; nothing in a pipe."""
-    from contextlib import contextmanager
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-    @contextmanager
-    def shown() -> Any:
-        if not sys.stderr.isatty():
-            yield None
-            return
-        from rich.console import Console
-        from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), f"{name}: commits", MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=None)
-            yield lambda count: bar.update(task, completed=count)
-
-    return shown()
+    columns = (SpinnerColumn(), f"{name}: commits", MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count: bar.update(task, completed=count)
 
 
 def _sync_line(entry: dict[str, Any]) -> str:
@@ -130,10 +136,9 @@ def _sync_line(entry: dict[str, Any]) -> str:
 @database_option
 def status(db: str | None) -> Outcome:
     """Show what is indexed and how fresh it is."""
-    from clew.history.store.sqlite import SqliteHistory
     from clew.history.sync.freshness import repo_status
 
-    store = SqliteHistory.read(history_path(db))
+    store = open_index(db)
     repos = [repo_status(store, repo) for repo in store.repos()]
     if not repos:
         return Outcome({"repos": []}, ("No repositories indexed.\nRun: commitmux add-repo <path>",))
@@ -169,9 +174,8 @@ def when(seconds: int | None) -> str:
 def show(repo: str, sha: str, db: str | None) -> Outcome:
     """Show one commit: its message and files."""
     from clew.history.lookup import get_commit
-    from clew.history.store.sqlite import SqliteHistory
 
-    found = get_commit(SqliteHistory.read(history_path(db)), repo, sha)
+    found = get_commit(open_index(db), repo, sha)
     return Outcome(found, (pretty(found),))
 
 
@@ -183,9 +187,8 @@ def show(repo: str, sha: str, db: str | None) -> Outcome:
 def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
     """Show one commit's patch."""
     from clew.history.lookup import get_patch
-    from clew.history.store.sqlite import SqliteHistory
 
-    found = get_patch(SqliteHistory.read(history_path(db)), repo, sha, max_bytes)
+    found = get_patch(open_index(db), repo, sha, max_bytes)
     return Outcome(found, (found["patch_text"].rstrip("\n"),))
 
 

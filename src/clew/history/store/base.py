@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 COUNTED = "c.reachable AND length(c.parents) <= 20"
 RECORD = (
-    "c.id, lower(hex(c.sha)), c.subject, c.body, a.name, c.author_time, c.commit_time,"
-    " c.preview, c.reachable"
+    "c.id, c.sha, c.subject, c.body, a.name, c.author_time, c.commit_time, c.preview, c.reachable"
 )
 AUTHOR = "JOIN people a ON a.person_id = c.author_id"
 # How much a match weighs in subject, body, added, removed and context lines, and paths.
@@ -46,7 +45,9 @@ class SqliteBase:
     def _records(self, statement: str, values: tuple[object, ...]) -> list[CommitRecord]:
         """What a statement that selects `RECORD` finds."""
         rows = self._tuples().execute(statement, values)
-        return [CommitRecord._make((*row[:-1], bool(row[-1]))) for row in rows]
+        return [
+            CommitRecord._make((row[0], row[1].hex(), *row[2:-1], bool(row[-1]))) for row in rows
+        ]
 
 
 def span_of(repo_id: int) -> Span:

@@ -105,7 +105,7 @@ class SqliteText(SqliteBase):
         condition, values = _condition(wanted, "c.id", with_files=False)
         is_chosen, numbers = among(wanted.repos)
         rows = self._tuples().execute(
-            "SELECT c.author_time, c.id, f.number, lower(hex(c.sha)), c.subject, p.path,"  # noqa: S608
+            "SELECT c.author_time, c.id, f.number, c.sha, c.subject, p.path,"  # noqa: S608
             f" f.status FROM {self._touch_source(paths)} JOIN paths p ON p.path_id = f.path_id"
             f" WHERE {condition} AND {is_chosen}"
             " AND f.path_id IN (SELECT value FROM json_each(?)) AND (? = '' OR instr(?, f.status))"
@@ -115,7 +115,7 @@ class SqliteText(SqliteBase):
              after[0], after[0], after[1], -after[2], most if wanted.reached is None else -1),
         )  # fmt: skip
         passing = (row for row in rows if wanted.reached is None or row[1] in wanted.reached)
-        return (Touch(*row) for row in passing)
+        return (Touch._make((*row[:3], row[3].hex(), *row[4:])) for row in passing)
 
     def _touch_source(self, paths: str) -> str:
         """The join that starts where fewer rows are."""

@@ -1,4 +1,8 @@
-"""The history room's further tools: Clew's own, beside those that commitmux documents."""
+"""Clew's own questions about history. They only read; those that start git say so.
+
+Required arguments go to the function that answers by position, the others by name. The command
+of the same name asks the same function.
+"""
 
 from __future__ import annotations
 
@@ -6,101 +10,192 @@ from clew.catalog.model import (
     BOOLEAN,
     INTEGER,
     NUMBER,
-    READS,
     STRING,
     STRINGS,
     Tool,
     boolean,
     integer,
     nullable,
-    object_schema,
     string,
+)
+from clew.history.tools.declaration import (
+    history_tool,
+    numbers,
+    one_of,
+    record,
+    records,
+    texts,
+    with_freshness,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from clew.history.store.interface import HistoryStore
+    from clew.kit.answer import Answer
+    from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
+    Find = Callable[..., JsonObject]
+
+_FINDERS: dict[str, tuple[Callable[[], Find], tuple[str, ...]]] = {}
 _REPO = string("Repo name")
 _SHA = string("Commit SHA")
 _PATH = string("File, from the repository's root")
 _SINCE = integer("Unix time, not before")
 _REV = string("Commit or branch (default HEAD)")
-_COMMIT: JsonObject = {
-    "repo": STRING,
-    "sha": STRING,
-    "subject": STRING,
-    "author": STRING,
-    "date": INTEGER,
+_MODE = one_of("hybrid", "semantic", "words")
+_COMMIT: JsonObject = {**texts("repo sha subject author"), "date": INTEGER}
+_LINE_COMMIT: JsonObject = {**texts("sha subject author email"), "date": INTEGER}
+_CHANGED_LINES: JsonObject = {
+    **numbers("added removed"),
+    "lines": records({"path": STRING, "line": INTEGER, **texts("sign text")}),
 }
-_PAGE: JsonObject = {"total": INTEGER, "limit": INTEGER}
+_RANKED: JsonObject = {"score": NUMBER, "found_by": STRINGS}
+_HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRINGS}
 
 
 def _limit(default: int) -> JsonObject:
     return integer(f"Default {default}")
 
 
-def _all(properties: JsonObject) -> JsonObject:
-    return object_schema(properties, *properties)
-
-
 def _page(items: str, properties: JsonObject, **beside: JsonObject) -> JsonObject:
     """A bounded list of objects, with what stands beside it."""
-    return _all({**_PAGE, **beside, items: {"type": "array", "items": _all(properties)}})
+    return record({**numbers("total limit"), **beside, items: records(properties)})
 
 
-def _tool(
+def _question(
     name: str,
     description: str,
+    load: Callable[[], Find],
     *,
-    title: str,
-    properties: JsonObject,
     required: tuple[str, ...] = (),
     output: JsonObject,
+    reads_index: bool = True,
+    **declared: Any,
 ) -> Tool:
-    return Tool(
-        f"commitmux_{name}",
+    """The tool of a question; `load` imports what answers it."""
+
+    def handler(arguments: JsonObject, call: Call) -> Answer:
+        from clew.history.reader import answered
+        from clew.kit.answer import Answer
+
+        if not reads_index:
+            return Answer.of(ask(name, arguments))
+        repos = arguments.get("repos") or ([arguments["repo"]] if "repo" in arguments else None)
+        return Answer.of(answered(call, lambda store: ask(name, arguments, store), repos).data)
+
+    _FINDERS[name] = (load, required)
+    return history_tool(
+        name,
         description,
-        title=title,
-        face="commitmux",
-        toolset="history",
-        handler=f"clew.history.more_tools:{name.removeprefix('list_')}",
-        effect=READS,
+        handler,
         original=False,
-        properties=properties,
         required=required,
-        output={**output, "properties": {**output["properties"], "freshness": {"type": "object"}}},
+        output=with_freshness(output),
+        **declared,
     )
 
 
-_CHANGED_LINES: JsonObject = {
-    "added": INTEGER,
-    "removed": INTEGER,
-    "lines": {
-        "type": "array",
-        "items": _all({"path": STRING, "line": INTEGER, "sign": STRING, "text": STRING}),
-    },
-}
-_LINE_COMMIT: JsonObject = {
-    "sha": STRING,
-    "subject": STRING,
-    "author": STRING,
-    "email": STRING,
-    "date": INTEGER,
-}
+def ask(name: str, arguments: JsonObject, *store: HistoryStore) -> JsonObject:
+    """What a question finds for these arguments, in an index if it reads one."""
+    load, required = _FINDERS[name]
+    given = dict(arguments)
+    needed = [given.pop(argument) for argument in required]
+    return load()(*store, *needed, **given)
 
-_MODE: JsonObject = {
-    "type": "string",
-    "enum": ["hybrid", "semantic", "words"],
-    "description": "Default hybrid",
-}
-_RANKED: JsonObject = {"score": NUMBER, "found_by": STRINGS}
-_HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRINGS}
 
-SEMANTIC_TOOLS = (
-    _tool(
+def _search_semantic() -> Find:
+    from clew.history.semantic.search import search_semantic
+
+    return search_semantic
+
+
+def _search_memory() -> Find:
+    from clew.history.semantic.notes import search_memory
+
+    return search_memory
+
+
+def _list_repos() -> Find:
+    from clew.history.sync.freshness import list_repos
+
+    return list_repos
+
+
+def _pickaxe() -> Find:
+    from clew.history.questions.pickaxe import find_changes
+
+    return find_changes
+
+
+def _file_history() -> Find:
+    from clew.history.questions.file_history import file_history
+
+    return file_history
+
+
+def _blame() -> Find:
+    from clew.history.questions.blame import blame
+
+    return blame
+
+
+def _line_history() -> Find:
+    from clew.history.questions.blame import line_history
+
+    return line_history
+
+
+def _owners() -> Find:
+    from clew.history.questions.owners import owners
+
+    return owners
+
+
+def _co_change() -> Find:
+    from clew.history.questions.cochange import co_change
+
+    return co_change
+
+
+def _hotspots() -> Find:
+    from clew.history.questions.hotspots import hotspots
+
+    return hotspots
+
+
+def _similar() -> Find:
+    from clew.history.questions.similar import similar
+
+    return similar
+
+
+def _links() -> Find:
+    from clew.history.questions.links import commit_links
+
+    return commit_links
+
+
+def _by_issue() -> Find:
+    from clew.history.questions.issues import by_issue
+
+    return by_issue
+
+
+def _contains() -> Find:
+    from clew.history.questions.contains import contains
+
+    return contains
+
+
+QUESTION_TOOLS = (
+    _question(
         "search_semantic",
         "Commits that fit a description, by meaning and by any of its words",
+        _search_semantic,
         title="Search by meaning",
         properties={
             "query": string("What you look for, in a sentence"),
@@ -113,9 +208,10 @@ SEMANTIC_TOOLS = (
         required=("query",),
         output=_page("commits", {**_COMMIT, **_RANKED}, **_HOW),
     ),
-    _tool(
+    _question(
         "search_memory",
         "Sections of the Markdown notes that agents keep as their memory",
+        _search_memory,
         title="Search memory",
         properties={
             "query": string("What you look for, in a sentence"),
@@ -127,9 +223,7 @@ SEMANTIC_TOOLS = (
         output=_page(
             "sections",
             {
-                "source": STRING,
-                "project": STRING,
-                "heading": STRING,
+                **texts("source project heading"),
                 "line": INTEGER,
                 "text": STRING,
                 "is_whole": BOOLEAN,
@@ -138,21 +232,18 @@ SEMANTIC_TOOLS = (
             **_HOW,
             files=INTEGER,
         ),
+        reads_index=False,
     ),
-)
-
-MORE_HISTORY_TOOLS = (
-    *SEMANTIC_TOOLS,
-    _tool(
+    _question(
         "list_repos",
         "Indexed repositories: commits, last sync, indexed tip, current head, stale or not",
+        _list_repos,
         title="List repositories",
         properties={"limit": _limit(100)},
         output=_page(
             "repos",
             {
-                "name": STRING,
-                "local_path": STRING,
+                **texts("name local_path"),
                 "commit_count": INTEGER,
                 "last_synced_at": nullable(INTEGER),
                 "last_error": nullable(STRING),
@@ -163,19 +254,16 @@ MORE_HISTORY_TOOLS = (
             },
         ),
     ),
-    _tool(
+    _question(
         "pickaxe",
         "Commits whose diff added or removed a text (like git log -S; regex: -G), with the"
         " first and the last",
+        _pickaxe,
         title="When a text came or went",
         properties={
             "text": string("Part of a line"),
             "regex": boolean("text is a Python regex"),
-            "direction": {
-                "type": "string",
-                "enum": ["both", "added", "removed"],
-                "description": "Default both",
-            },
+            "direction": one_of("both", "added", "removed"),
             "repos": STRINGS,
             "paths": STRINGS,
             "since": _SINCE,
@@ -190,9 +278,10 @@ MORE_HISTORY_TOOLS = (
             last={"type": ["object", "null"]},
         ),
     ),
-    _tool(
+    _question(
         "file_history",
         "Commits of one file across renames, newest first",
+        _file_history,
         title="History of a file",
         properties={"repo": _REPO, "path": _PATH, "since": _SINCE, "limit": _limit(50)},
         required=("repo", "path"),
@@ -200,17 +289,16 @@ MORE_HISTORY_TOOLS = (
             "commits",
             {
                 **_COMMIT,
-                "path": STRING,
-                "status": STRING,
+                **texts("path status"),
                 "old_path": nullable(STRING),
-                "added": INTEGER,
-                "removed": INTEGER,
+                **numbers("added removed"),
             },
         ),
     ),
-    _tool(
+    _question(
         "blame",
         "Who last touched lines of a file. Reads the repository",
+        _blame,
         title="Blame lines",
         properties={
             "repo": _REPO,
@@ -224,22 +312,20 @@ MORE_HISTORY_TOOLS = (
         output=_page(
             "lines",
             {
-                "start": INTEGER,
-                "end": INTEGER,
+                **numbers("start end"),
                 **_LINE_COMMIT,
                 "path": STRING,
                 "line": INTEGER,
                 "previous": nullable(STRING),
                 "indexed": BOOLEAN,
             },
-            repo=STRING,
-            path=STRING,
-            rev=STRING,
+            **texts("repo path rev"),
         ),
     ),
-    _tool(
+    _question(
         "line_history",
         "All commits that changed lines of a file, newest first. Reads the repository",
+        _line_history,
         title="History of lines",
         properties={
             "repo": _REPO,
@@ -250,11 +336,12 @@ MORE_HISTORY_TOOLS = (
             "limit": _limit(20),
         },
         required=("repo", "path", "start"),
-        output=_page("commits", _LINE_COMMIT, repo=STRING, path=STRING, rev=STRING),
+        output=_page("commits", _LINE_COMMIT, **texts("repo path rev")),
     ),
-    _tool(
+    _question(
         "owners",
         "Who knows a file or directory: authors by recent changes, share, bus factor",
+        _owners,
         title="Owners of a path",
         properties={
             "repo": _REPO,
@@ -266,22 +353,18 @@ MORE_HISTORY_TOOLS = (
         output=_page(
             "owners",
             {
-                "author": STRING,
-                "email": STRING,
-                "commits": INTEGER,
-                "lines": INTEGER,
-                "last_touch": INTEGER,
+                **texts("author email"),
+                **numbers("commits lines last_touch"),
                 "share": NUMBER,
             },
-            repo=STRING,
-            path=STRING,
-            commits=INTEGER,
-            bus_factor=INTEGER,
+            **texts("repo path"),
+            **numbers("commits bus_factor"),
         ),
     ),
-    _tool(
+    _question(
         "co_change",
         "Files that usually change together with a file",
+        _co_change,
         title="What changes together",
         properties={
             "repo": _REPO,
@@ -294,15 +377,14 @@ MORE_HISTORY_TOOLS = (
         output=_page(
             "files",
             {"path": STRING, "support": INTEGER, "confidence": NUMBER},
-            repo=STRING,
-            path=STRING,
-            commits=INTEGER,
-            left_out=INTEGER,
+            **texts("repo path"),
+            **numbers("commits left_out"),
         ),
     ),
-    _tool(
+    _question(
         "hotspots",
         "Paths that changed most in a time",
+        _hotspots,
         title="What changes most",
         properties={
             "repos": STRINGS,
@@ -311,21 +393,12 @@ MORE_HISTORY_TOOLS = (
             "until": integer("Unix time, not after"),
             "limit": _limit(20),
         },
-        output=_page(
-            "paths",
-            {
-                "repo": STRING,
-                "path": STRING,
-                "commits": INTEGER,
-                "added": INTEGER,
-                "removed": INTEGER,
-                "authors": INTEGER,
-            },
-        ),
+        output=_page("paths", {**texts("repo path"), **numbers("commits added removed authors")}),
     ),
-    _tool(
+    _question(
         "similar",
         "Past commits most like a commit (repo and sha) or like a diff",
+        _similar,
         title="Similar commits",
         properties={
             "repo": _REPO,
@@ -340,32 +413,24 @@ MORE_HISTORY_TOOLS = (
             words=STRINGS,
         ),
     ),
-    _tool(
+    _question(
         "links",
         "What a commit reverts, fixes or picks, what does so to it, and its issues",
+        _links,
         title="Linked commits",
         properties={"repo": _REPO, "sha": _SHA, "limit": _limit(50)},
         required=("repo", "sha"),
         output=_page(
             "links",
-            {
-                "kind": STRING,
-                "sha": STRING,
-                "subject": nullable(STRING),
-                "date": nullable(INTEGER),
-            },
-            repo=STRING,
-            sha=STRING,
-            subject=STRING,
-            issues={
-                "type": "array",
-                "items": _all({"kind": STRING, "ref": STRING, "closes": BOOLEAN}),
-            },
+            {**texts("kind sha"), "subject": nullable(STRING), "date": nullable(INTEGER)},
+            **texts("repo sha subject"),
+            issues=records({**texts("kind ref"), "closes": BOOLEAN}),
         ),
     ),
-    _tool(
+    _question(
         "by_issue",
         "Commits whose message names an issue",
+        _by_issue,
         title="Commits of an issue",
         properties={
             "issue": string("#123, GH-123, ABC-123 or a URL"),
@@ -375,12 +440,13 @@ MORE_HISTORY_TOOLS = (
         required=("issue",),
         output=_page("commits", {**_COMMIT, "closes": BOOLEAN}, issue=STRING),
     ),
-    _tool(
+    _question(
         "contains",
         "Branches and tags that contain a commit. Reads the repository",
+        _contains,
         title="Refs with a commit",
         properties={"repo": _REPO, "sha": _SHA, "limit": _limit(100)},
         required=("repo", "sha"),
-        output=_page("refs", {"ref": STRING, "indexed": BOOLEAN}, repo=STRING, sha=STRING),
+        output=_page("refs", {"ref": STRING, "indexed": BOOLEAN}, **texts("repo sha")),
     ),
 )

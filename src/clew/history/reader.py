@@ -1,0 +1,58 @@
+"""The index as servers read it: never written, one connection for each thread, always current."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from clew.history.store.sqlite import SqliteHistory, database_path
+from clew.history.sync.freshness import freshness
+from clew.kit import jsontext
+from clew.kit.answer import Answer
+from clew.kit.sqlite import is_frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from clew.history.store.interface import HistoryStore
+    from clew.kit.call import Call
+
+_opened = threading.local()
+
+
+def reading_store(call: Call) -> HistoryStore:
+    """The read-only connection of this thread; opened again when the file was replaced.
+
+    Also when others changed a file that SQLite takes for unchangeable, because it lies where this
+    process may not write.
+    """
+    path = database_path(call.settings)
+    found = path.stat() if path.exists() else None
+    changed = found.st_mtime_ns if found and is_frozen(path) else 0
+    identity = (str(path), found.st_ino if found else 0, changed)
+    if getattr(_opened, "identity", None) != identity:
+        if getattr(_opened, "closing", None) is not None:
+            _opened.closing()
+        _opened.identity = _opened.closing = None
+        _opened.store = SqliteHistory.read(path)
+        # At the end of the thread, or of the program.
+        _opened.closing = weakref.finalize(threading.current_thread(), _opened.store.close)
+        _opened.identity = identity
+    store: HistoryStore = _opened.store
+    return store
+
+
+def answered(
+    call: Call, work: Callable[[HistoryStore], object], repos: Collection[str] | None = None
+) -> Answer:
+    """What `work` finds in one state of the index, and how fresh that is of these repositories.
+
+    The text is exactly what was found; `freshness` stands beside it in the data for programs.
+    """
+    with reading_store(call).snapshot() as store:
+        found = work(store)
+        named = [repo for repo in store.repos() if repos is None or repo.name in repos]
+        fresh = freshness(store, named)
+    data = found if isinstance(found, dict) else {"result": found}
+    return Answer(jsontext.dumps(found), data={**data, "freshness": fresh})
