@@ -7,6 +7,7 @@ and a missing word is an error, so that new things cannot stay undocumented.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import pkgutil
@@ -525,6 +526,22 @@ def _layers() -> list[str]:
     contracts = _project()["tool"]["importlinter"]["contracts"]
     found: list[str] = next(one["layers"] for one in contracts if one["type"] == "layers")
     return found
+
+
+def room_map() -> str:
+    """Every room with its packages, from their docstrings."""
+    source = ROOT / "src" / "clew"
+    rows = []
+    for room in sorted(path.parent for path in source.glob("*/__init__.py")):
+        rows.append((_code(f"{room.name}/"), _summary(room)))
+        packages = sorted(path.parent for path in room.glob("*/__init__.py"))
+        rows += [(_code(f"{room.name}/{p.name}/"), _summary(p)) for p in packages]
+    return table(("Package", "What lives there"), rows)
+
+
+def _summary(package: Path) -> str:
+    tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").split("\n")[0]
 
 
 DEPENDENCIES = {
