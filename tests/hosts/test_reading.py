@@ -5,10 +5,9 @@ import os
 import pytest
 
 from clew.catalog.faces import FACES
-from clew.hosts.files import reading
+from clew.hosts.files import ledger
 from clew.hosts.files.instructions import claude_file_note, write_block
-from clew.hosts.files.ledger import read_ledger
-from clew.hosts.files.reading import read_bytes
+from clew.hosts.files.ledger import read_bytes, read_ledger
 from clew.hosts.register import check, make_target, register, unregister
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, Invalid, Unavailable
@@ -49,17 +48,17 @@ def test_what_is_no_regular_file_is_refused(tmp_path, odd):
 
 def test_a_file_that_is_too_large_is_refused(tmp_path):
     with (tmp_path / "f").open("wb") as file:
-        file.truncate(reading.LARGEST + 1)
+        file.truncate(ledger.LARGEST + 1)
     with pytest.raises(Invalid, match="larger than 16 MiB"):
         read_bytes(tmp_path / "f")
-    os.truncate(tmp_path / "f", reading.LARGEST)
-    assert len(read_bytes(tmp_path / "f")) == reading.LARGEST
+    os.truncate(tmp_path / "f", ledger.LARGEST)
+    assert len(read_bytes(tmp_path / "f")) == ledger.LARGEST
 
 
 def test_a_file_that_hides_its_size_is_refused_too(monkeypatch):
     from pathlib import Path
 
-    monkeypatch.setattr(reading, "LARGEST", 10)
+    monkeypatch.setattr(ledger, "LARGEST", 10)
     if not Path("/proc/self/status").exists():
         pytest.skip("no /proc here")
     with pytest.raises(Invalid, match="larger than"):

@@ -319,16 +319,16 @@ def test_a_link_out_of_the_project_is_refused(target, machine):
 
 
 def test_a_file_that_cannot_be_written_leaves_no_record(target, machine, monkeypatch):
-    from clew.hosts.files import managed
+    from clew.hosts.files import ledger
 
     def fail(path, data, **settings):
         if path == target.path:
             raise PermissionError(13, "Permission denied")
         return original(path, data, **settings)
 
-    original = managed.write_atomic
+    original = ledger.write_atomic
     target.path.write_text("{}")
-    monkeypatch.setattr(managed, "write_atomic", fail)
+    monkeypatch.setattr(ledger, "write_atomic", fail)
     with pytest.raises(Unavailable, match="cannot be written: Permission denied"):
         register(target)
     assert read_ledger().records == {}

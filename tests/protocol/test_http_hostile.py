@@ -15,7 +15,7 @@ from clew.protocol.http import guard, wire
 from clew.protocol.http.answers import event
 from clew.protocol.http.server import HttpService
 from clew.protocol.http.token import open_listener
-from clew.protocol.kernel.request import wire_bytes
+from clew.protocol.kernel.exchange import wire_bytes
 from tests.support.client import WAIT_SECONDS, modern
 from tests.support.everything import Everything, make_kernel
 from tests.support.http import (

@@ -8,8 +8,8 @@ import pytest
 
 from clew.kit import jsontext
 from clew.kit.answer import Answer
+from clew.protocol.kernel.exchange import wire_bytes
 from clew.protocol.kernel.methods import tool_result
-from clew.protocol.kernel.request import wire_bytes
 
 
 def response(answer):

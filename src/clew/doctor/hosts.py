@@ -14,11 +14,10 @@ from clew.doctor.machine import is_this_installation
 from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.files.formats import ConfigText
-from clew.hosts.files.ledger import read_ledger
-from clew.hosts.files.reading import read_bytes
+from clew.hosts.files.ledger import read_bytes, read_ledger
 from clew.hosts.model import Host, ServerWords
 from clew.hosts.paths import checkout_root_or_none, config_path, look_around
-from clew.hosts.words import is_ours
+from clew.hosts.register import is_ours
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from clew import __version__
@@ -46,6 +46,10 @@ class Greeting:
     protocol: str
     tools: tuple[str, ...]
     seconds: float
+
+    def data(self) -> dict[str, Any]:
+        """The greeting for programs."""
+        return {**asdict(self), "tools": len(self.tools)}
 
     @property
     def line(self) -> str:

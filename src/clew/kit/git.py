@@ -15,22 +15,16 @@ if TYPE_CHECKING:
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 # A repository's own configuration may name programs to run; these are the ones git would start
 # for the commands used here. The last two would leave out lines and spaces of a patch.
-_SAFE_CONFIG = (
-    "-c",
+_SAFE_SETTINGS = (
     "core.fsmonitor=false",
-    "-c",
     "core.pager=cat",
-    "-c",
     "diff.external=",
-    "-c",
     "log.showSignature=false",
-    "-c",
     "protocol.ext.allow=never",
-    "-c",
     "log.showRoot=true",
-    "-c",
     "diff.suppressBlankEmpty=false",
 )
+_SAFE_CONFIG = tuple(word for setting in _SAFE_SETTINGS for word in ("-c", setting))
 # For every command that prints differences: as they are, whatever a configuration prefers.
 PLAIN_DIFF = (
     "--no-color",
@@ -76,7 +70,7 @@ def guard(value: str) -> str:
 
 
 def seconds_of(date: str) -> int:
-    """The time that git tells of a commit; 0 where the commit has none that can be read."""
+    """The time of a commit as git prints it; 0 where it cannot be read."""
     try:
         return int(date)
     except ValueError:

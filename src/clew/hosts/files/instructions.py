@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.hosts.files.ledger import open_ledger
-from clew.hosts.files.managed import Owner, digest, refuse_outside, remove_part, write_part
-from clew.hosts.files.reading import read_bytes
+from clew.hosts.files.ledger import (
+    Owner,
+    digest,
+    open_ledger,
+    read_bytes,
+    refuse_outside,
+    remove_part,
+    write_part,
+)
 from clew.kit.errors import ClewError, Invalid
 
 if TYPE_CHECKING:
@@ -47,12 +53,7 @@ class FileReport:
 
     def data(self) -> dict[str, str | None]:
         """The report for programs."""
-        return {
-            "path": str(self.path),
-            "kind": self.kind,
-            "status": self.status,
-            "problem": self.problem,
-        }
+        return {**asdict(self), "path": str(self.path)}
 
 
 @dataclass(frozen=True)

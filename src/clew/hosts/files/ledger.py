@@ -1,4 +1,4 @@
-"""The ledger of what Clew wrote into other programs' files, so that all of it can be undone.
+"""The ledger of what Clew wrote into other programs' files: backed up, recorded and undoable.
 
 One JSON file in Clew's home. A record is written before the file it speaks of, so a crash in
 between leaves at worst a record of something that is not there, which undoing skips.
@@ -6,20 +6,79 @@ between leaves at worst a record of something that is not there, which undoing s
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import hashlib
+import os
+import stat
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.hosts.files.reading import read_bytes
 from clew.kit import jsontext
-from clew.kit.errors import Invalid
+from clew.kit.errors import ClewError, Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked
 from clew.kit.project import clew_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+LARGEST = 16 * 1024 * 1024
+_CHUNK = 1024 * 1024
+# A FIFO put there between the two looks must not make the opening wait.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The bytes of a regular file of acceptable size, or None when there is no such file."""
+    try:
+        _refuse_odd(path, path.stat())  # before opening, which already does things to a device
+        return _read_regular(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _read_regular(path: Path) -> bytes:
+    handle = os.open(path, _FLAGS | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        _refuse_odd(path, os.fstat(handle))
+        data = bytearray()
+        while chunk := os.read(handle, _CHUNK):
+            data += chunk
+            if len(data) > LARGEST:
+                raise _too_large(path)
+        return bytes(data)
+    finally:
+        os.close(handle)
+
+
+def _refuse_odd(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise Invalid(
+            f"{path} is not a regular file but {_kind(found.st_mode)}",
+            "Nothing was changed. Move it away, then run this again.",
+        )
+    if found.st_size > LARGEST:
+        raise _too_large(path)
+
+
+def _too_large(path: Path) -> Invalid:
+    most = LARGEST // (1024 * 1024)
+    return Invalid(
+        f"{path} is larger than {most} MiB, the largest size that Clew reads",
+        "Nothing was changed. Make the file smaller, then run this again.",
+    )
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
+
 
 _VERSION = 1
 
@@ -65,7 +124,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.records = {record.path: record for record in _read(path)}
+        self.records = {record.path: record for record in _read_records(path)}
 
     def get(self, path: Path) -> Record | None:
         """The record of this file, if Clew wrote it."""
@@ -107,7 +166,7 @@ def identity(path: Path) -> str:
     return str(path.resolve())
 
 
-def _read(path: Path) -> list[Record]:
+def _read_records(path: Path) -> list[Record]:
     try:
         data = read_bytes(path)
         if data is None:
@@ -123,3 +182,210 @@ def _read(path: Path) -> list[Record]:
 def _record(item: dict[str, Any]) -> Record:
     item["created_directories"] = tuple(item.get("created_directories", ()))
     return Record(**item)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """On whose behalf a file is written."""
+
+    kind: str
+    project: Path | None = None
+    host: str | None = None
+    scope: str | None = None
+
+
+def refuse_outside(path: Path, project: Path | None, *, force: bool) -> None:
+    """Refuse a project's file that is a link to somewhere else: a clone could point anywhere."""
+    real = path.resolve()
+    if project is None or force or real.is_relative_to(project.resolve()):
+        return
+    raise Conflict(
+        f"{path} leads out of the project, to {real}",
+        "Nothing was changed. --force writes there anyway.",
+    )
+
+
+def digest(data: bytes | None) -> str | None:
+    """The SHA-256 of bytes, None for no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def write_part(
+    ledger: Ledger,
+    path: Path,
+    owner: Owner,
+    part: str,
+    trace: dict[str, Any],
+    *,
+    before: bytes | None,
+    after: bytes,
+) -> Record | None:
+    """Record and write a change of one part; returns the record as it was before."""
+    known = ledger.get(path)
+    record = known or _first_record(path, owner, before)
+    first_trace = record.parts.get(part, trace)
+    ledger.put(
+        record.changed(
+            written_sha256=digest(after),
+            unbroken=record.unbroken and (known is None or known.written_sha256 == digest(before)),
+            parts={**record.parts, part: first_trace},
+        )
+    )
+    try:
+        _write(path, before, after)
+    except ClewError:
+        _restore_record(ledger, ledger.records[record.path], known)
+        raise
+    return known
+
+
+def _restore_record(ledger: Ledger, record: Record, known: Record | None) -> None:
+    if known is None:
+        _drop_backup(record)
+        ledger.drop(record.path)
+    else:
+        ledger.put(known)
+
+
+def take_back(
+    ledger: Ledger, path: Path, known: Record | None, *, before: bytes | None, after: bytes
+) -> bool:
+    """Restore file and record as they were before `write_part`.
+
+    False when another program has changed the file since, which is then left alone.
+    """
+    record = ledger.get(path)
+    assert record is not None
+    if read_bytes(path) != after:
+        return False
+    if before is None:
+        _delete(path, record.created_directories)
+    else:
+        write_atomic(path, before)
+    _restore_record(ledger, record, known)
+    return True
+
+
+def remove_part(
+    ledger: Ledger, path: Path, part: str, *, current: bytes, reduced: bytes, blank: bool
+) -> str:
+    """Write the file without one part: `restored`, `deleted` or `removed`.
+
+    `reduced` is the file with the part cut out; where nothing but Clew has touched the file
+    since, the original is put back instead.
+    """
+    record = ledger.get(path)
+    if record is None:
+        _write(path, current, reduced)
+        return "removed"
+    rest = _inherited(record.parts, part)
+    original, is_exact = _original(record, part, current)
+    if not rest and is_exact:
+        done = _put_back(path, record, original)
+    elif not rest and record.created_file and blank:
+        done = _put_back(path, record, None)
+    else:
+        _write(path, current, reduced)
+        done = "restored" if not rest and digest(reduced) == record.original_sha256 else "removed"
+    _settle(ledger, record, rest, path, done)
+    return done
+
+
+def _inherited(parts: dict[str, dict[str, Any]], leaving: str) -> dict[str, dict[str, Any]]:
+    """The other parts; they take over what the leaving one knows of the object they share."""
+    legacy = {key: parts.get(leaving, {}).get(key) for key in ("created", "hollow")}
+    known = {key: value for key, value in legacy.items() if value}
+    return {name: {**trace, **known} for name, trace in parts.items() if name != leaving}
+
+
+def _settle(
+    ledger: Ledger, record: Record, rest: dict[str, dict[str, Any]], path: Path, done: str
+) -> None:
+    if rest:
+        written = str(digest(read_bytes(path)))
+        ledger.put(record.changed(parts=rest, written_sha256=written))
+        return
+    if done in ("restored", "deleted"):
+        _drop_backup(record)  # the file says the same again
+    ledger.drop(record.path)
+
+
+def _original(record: Record, part: str, current: bytes) -> tuple[bytes | None, bool]:
+    """The bytes before Clew's first change, and whether they may simply be put back."""
+    untouched = record.unbroken and digest(current) == record.written_sha256
+    was_there_before = record.parts.get(part, {}).get("was_ours", False)
+    if not untouched or was_there_before:
+        return None, False
+    if record.created_file:
+        return None, True
+    backup = read_bytes(Path(record.backup)) if record.backup else None
+    return backup, backup is not None and digest(backup) == record.original_sha256
+
+
+def _put_back(path: Path, record: Record, original: bytes | None) -> str:
+    if original is None:
+        _delete(path, record.created_directories)
+        return "deleted"
+    write_atomic(path, original)
+    return "restored"
+
+
+def _first_record(path: Path, owner: Owner, before: bytes | None) -> Record:
+    return Record(
+        path=identity(path),
+        kind=owner.kind,
+        project=str(owner.project) if owner.project else None,
+        host=owner.host,
+        scope=owner.scope,
+        written_sha256="",
+        original_sha256=digest(before),
+        backup=None if before is None else str(_back_up(path, before)),
+        created_file=before is None,
+        created_directories=_missing_directories(path),
+    )
+
+
+def _back_up(path: Path, data: bytes) -> Path:
+    """Keep the original in Clew's home.
+
+    Not beside the file: there it would turn up in `git status`, and it may hold other servers'
+    secrets. The name carries the contents' hash, so a later backup never replaces this one.
+    """
+    place = hashlib.sha256(identity(path).encode()).hexdigest()[:8]
+    name = f"{path.name.lstrip('.')}.{place}.{str(digest(data))[:12]}"
+    backup = private_directory(clew_home() / "backups") / name
+    if not backup.exists():
+        write_atomic(backup, data, mode=0o600)
+    return backup
+
+
+def _drop_backup(record: Record) -> None:
+    if record.backup:
+        with suppress(FileNotFoundError):
+            Path(record.backup).unlink()
+
+
+def _missing_directories(path: Path) -> tuple[str, ...]:
+    missing = []
+    for directory in path.resolve().parents:
+        if directory.exists():
+            break
+        missing.append(str(directory))
+    return tuple(missing)
+
+
+def _write(path: Path, before: bytes | None, after: bytes) -> None:
+    """Write, unless the file has changed since it was read a moment ago."""
+    if read_bytes(path) != before:
+        raise Conflict(f"{path} was modified by another program just now", "Run this again.")
+    try:
+        write_atomic(path, after)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _delete(path: Path, directories: tuple[str, ...]) -> None:
+    path.resolve().unlink(missing_ok=True)
+    with suppress(OSError):
+        for directory in directories:
+            Path(directory).rmdir()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response, StreamingResponse
 
 from clew.protocol.errors import RpcError
-from clew.protocol.kernel.request import error_response, wire_bytes
+from clew.protocol.kernel.exchange import error_response, wire_bytes
 from clew.protocol.versions import INVALID_REQUEST
 
 if TYPE_CHECKING:

@@ -12,11 +12,16 @@ from starlette.responses import Response
 from clew.kit import jsontext
 from clew.protocol.errors import RpcError
 from clew.protocol.http.answers import EventStream, event, json_response, refusal
-from clew.protocol.http.guard import is_json, read_body
-from clew.protocol.http.headers import check_headers, check_parameter_headers, is_modern
+from clew.protocol.http.guard import (
+    check_headers,
+    check_parameter_headers,
+    is_json,
+    is_modern,
+    read_body,
+)
 from clew.protocol.http.sessions import Session
 from clew.protocol.kernel.connection import Connection
-from clew.protocol.kernel.request import error_response, usable_id
+from clew.protocol.kernel.exchange import error_response, usable_id
 from clew.protocol.versions import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,

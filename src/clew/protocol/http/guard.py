@@ -1,18 +1,32 @@
-"""Who may speak to the server: bearer token, Host and Origin, size and type of the body."""
+"""Who may speak to the server: token, Host and Origin, the body, and headers that match it."""
 
 from __future__ import annotations
 
 import asyncio
+import binascii
 import hmac
 import re
+from base64 import b64decode
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
+from clew.protocol.errors import RpcError, invalid_params
 from clew.protocol.http.answers import refusal
+from clew.protocol.versions import (
+    HEADER_MISMATCH,
+    LEGACY_VERSIONS,
+    META_CAPABILITIES,
+    META_VERSION,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from clew.kit.jsontext import JsonObject
+
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WILDCARD = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, never a default
@@ -101,3 +115,90 @@ async def read_body(request: Request) -> bytes | Response:
         reason = f"The body did not come within {BODY_SECONDS:g} seconds."
         return refusal(408, reason, headers={"Connection": "close"})
     return bytes(body)
+
+
+_NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+_SENTINEL = ("=?base64?", "?=")
+
+
+def is_modern(headers: Mapping[str, str], message: JsonObject) -> bool:
+    """Whether a request speaks the modern era, by its header or its body."""
+    version = headers.get("mcp-protocol-version", "").strip()
+    if version:
+        return version not in LEGACY_VERSIONS or META_VERSION in _meta(message)
+    return META_VERSION in _meta(message)
+
+
+def check_headers(headers: Mapping[str, str], message: JsonObject) -> None:
+    """Raise when a modern request's headers and body disagree, or its metadata is missing."""
+    version = headers.get("mcp-protocol-version", "").strip()
+    if not version:
+        raise _mismatch("MCP-Protocol-Version header is missing")
+    meta = _meta(message)
+    if not isinstance(meta.get(META_VERSION), str) or META_CAPABILITIES not in meta:
+        raise invalid_params(
+            f"Invalid params: _meta must have {META_VERSION} and {META_CAPABILITIES}"
+        )
+    _compare("MCP-Protocol-Version", version, meta[META_VERSION])
+    method = message.get("method")
+    _compare("Mcp-Method", headers.get("mcp-method"), method)
+    if isinstance(method, str) and method in _NAMED_BY:
+        params = message.get("params") or {}
+        name = headers.get("mcp-name")
+        _compare(
+            "Mcp-Name", _decoded(name, "Mcp-Name") if name else name, params.get(_NAMED_BY[method])
+        )
+
+
+def check_parameter_headers(
+    headers: Mapping[str, str], schema: JsonObject, arguments: JsonObject
+) -> None:
+    """Raise when a parameter that a tool mirrors into a header is missing there or differs."""
+    for name, declared in schema.get("properties", {}).items():
+        suffix = declared.get("x-mcp-header") if isinstance(declared, dict) else None
+        if not isinstance(suffix, str) or arguments.get(name) is None:
+            continue
+        header = f"Mcp-Param-{suffix}"
+        value = headers.get(header)
+        _compare(header, _decoded(value, header) if value else value, _as_text(arguments[name]))
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _compare(header: str, value: str | None, body: object) -> None:
+    if value is None:
+        raise _mismatch(f"{header} header is missing")
+    if isinstance(body, str) and value.strip() != body:
+        raise _mismatch(
+            f"{header} header value {value[:80]!r} does not match body value {body[:80]!r}"
+        )
+
+
+def _decoded(value: str, header: str) -> str:
+    value = value.strip()
+    if not (value.startswith(_SENTINEL[0]) and value.endswith(_SENTINEL[1])):
+        return value
+    inner = value[len(_SENTINEL[0]) : -len(_SENTINEL[1])]
+    try:
+        return b64decode(inner, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        raise _mismatch(f"{header} header is not valid Base64") from None
+
+
+def _mismatch(reason: str) -> RpcError:
+    return RpcError(HEADER_MISMATCH, f"Header mismatch: {reason}")
+
+
+def _meta(message: JsonObject) -> JsonObject:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else {}

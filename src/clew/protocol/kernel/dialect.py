@@ -10,7 +10,7 @@ from _thread import allocate_lock
 
 from clew.kit.errors import ClewError, Invalid
 from clew.protocol.errors import RpcError, invalid_params, invalid_request
-from clew.protocol.kernel.request import error_response
+from clew.protocol.kernel.exchange import error_response
 from clew.protocol.service import UnknownTool
 from clew.protocol.versions import INTERNAL_ERROR
 

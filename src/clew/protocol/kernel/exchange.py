@@ -1,20 +1,134 @@
-"""One request being served: where its answers go, and how they are stamped."""
+"""One request: reading it, serving it, and how its answers are stamped and sent."""
 
 from __future__ import annotations
 
+from clew.kit import jsontext
 from clew.kit.call import Call
-from clew.protocol.kernel.request import Result, error_response
-from clew.protocol.versions import LOG_LEVELS, META_SERVER
+from clew.protocol.errors import RpcError, invalid_params, invalid_request, unsupported_version
+from clew.protocol.versions import (
+    INTERNAL_ERROR,
+    LOG_LEVELS,
+    META_CAPABILITIES,
+    META_LOG_LEVEL,
+    META_SERVER,
+    META_VERSION,
+    MODERN,
+    MODERN_VERSIONS,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from clew.kit.jsontext import JsonObject
     from clew.protocol.errors import RpcError
-    from clew.protocol.kernel.connection import Connection, Send
-    from clew.protocol.kernel.request import Request
+    from clew.protocol.kernel.connection import Connection, RequestId, Send
     from clew.protocol.service import Service
+
+
+class Request:
+    """A request whose form is right."""
+
+    __slots__ = ("capabilities", "id", "log_level", "meta", "method", "modern", "params", "version")
+
+    def __init__(
+        self, request_id: RequestId, method: str, params: JsonObject, connection: Connection
+    ) -> None:
+        self.id = request_id
+        self.method = method
+        self.params = params
+        meta = params.get("_meta")
+        self.meta: JsonObject = meta if isinstance(meta, dict) else {}
+        self.modern = META_VERSION in self.meta
+        self.version = connection.version
+        self.capabilities = connection.capabilities
+        self.log_level: str | None = connection.log_level
+        if self.modern:
+            self._read_modern_meta()
+
+    def _read_modern_meta(self) -> None:
+        version = self.meta[META_VERSION]
+        if version not in MODERN_VERSIONS:
+            raise unsupported_version(version, MODERN_VERSIONS)
+        self.version = MODERN
+        capabilities = self.meta.get(META_CAPABILITIES)
+        if not isinstance(capabilities, dict):
+            raise invalid_params(f"Invalid params: _meta lacks {META_CAPABILITIES}")
+        self.capabilities = capabilities
+        self.log_level = self.meta.get(META_LOG_LEVEL)
+        if self.log_level is not None and self.log_level not in LOG_LEVELS:
+            raise invalid_params("Invalid params: unknown log level")
+
+    def text(self, name: str) -> str:
+        """A parameter that must be a non-empty string."""
+        value = self.params.get(name)
+        if not isinstance(value, str) or not value:
+            raise invalid_params(f"Invalid params: {name} must be a non-empty string")
+        return value
+
+    def mapping(self, name: str) -> JsonObject:
+        """A parameter that must be an object where it is given."""
+        value = self.params.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise invalid_params(f"Invalid params: {name} must be an object")
+        return value
+
+
+def usable_id(message: object) -> RequestId | None:
+    """The id to answer to, or None where there is none that can be echoed."""
+    value = message.get("id") if isinstance(message, dict) else None
+    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+
+
+def read_request(message: JsonObject, connection: Connection, wrong_version: str) -> Request:
+    """The request in a message, or RpcError."""
+    if message.get("jsonrpc") != "2.0":
+        raise invalid_request(wrong_version)
+    request_id = usable_id(message)
+    if request_id is None:
+        raise invalid_request("Invalid request: id must be a string or an integer")
+    method = message.get("method")
+    if not isinstance(method, str):
+        raise invalid_request("Invalid request: method must be a string")
+    params = message.get("params", {})
+    if params is None:
+        params = {}
+    if not isinstance(params, dict):
+        raise invalid_params("Invalid params: params must be an object")
+    return Request(request_id, method, params, connection)
+
+
+class Result(dict[str, "Any"]):
+    """A result that may have the JSON of its structured content already."""
+
+    structured_text: str | None = None
+
+
+def wire_bytes(message: Any) -> bytes:
+    """A message as it goes over the wire; an error in its place where JSON cannot say it."""
+    try:
+        result = message.get("result") if type(message) is dict else None
+        if isinstance(result, Result) and result.structured_text is not None:
+            return _spliced(message, result, result.structured_text)
+        return jsontext.dumps_bytes(message)
+    except (jsontext.JsonError, UnicodeEncodeError):
+        error = RpcError(INTERNAL_ERROR, "Internal error")
+        return jsontext.dumps_bytes(error_response(usable_id(message), error))
+
+
+def _spliced(message: JsonObject, result: Result, structured: str) -> bytes:
+    """The message, with the result last and in it the structured content last."""
+    rest = {key: value for key, value in result.items() if key != "structuredContent"}
+    head = jsontext.dumps({**message, "result": rest}).removesuffix("}}")
+    return f'{head},"structuredContent":{structured}}}}}'.encode()
+
+
+def error_response(request_id: RequestId | None, error: RpcError) -> JsonObject:
+    """The response that carries an error."""
+    return {"jsonrpc": "2.0", "id": request_id, "error": error.wire()}
 
 
 class ServedCall(Call):

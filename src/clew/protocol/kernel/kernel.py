@@ -13,8 +13,7 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError
 from clew.protocol.errors import RpcError, invalid_request, method_not_found
 from clew.protocol.kernel import dialect, methods
-from clew.protocol.kernel.exchange import Exchange
-from clew.protocol.kernel.request import error_response, read_request, usable_id
+from clew.protocol.kernel.exchange import Exchange, error_response, read_request, usable_id
 from clew.protocol.kernel.subscriptions import Subscriptions
 from clew.protocol.versions import BATCHING_VERSION, INTERNAL_ERROR, PARSE_ERROR
 from clew.protocol.workers import Workers

@@ -7,7 +7,7 @@ from clew.kit.errors import Cancelled, ClewError, Invalid, NotFound
 from clew.protocol.errors import RpcError, invalid_params, missing_capability
 from clew.protocol.kernel import dialect
 from clew.protocol.kernel.asking import run_with_answers
-from clew.protocol.kernel.request import Result
+from clew.protocol.kernel.exchange import Result
 from clew.protocol.service import UnknownTool
 from clew.protocol.versions import (
     INVALID_PARAMS,
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
     from clew.kit.jsontext import JsonObject
     from clew.protocol.kernel.connection import Connection
-    from clew.protocol.kernel.exchange import Exchange
+    from clew.protocol.kernel.exchange import Exchange, Request
     from clew.protocol.kernel.kernel import Kernel
-    from clew.protocol.kernel.request import Request
     from clew.protocol.service import Service
 
     Serve = Callable[[Exchange, Kernel], None]

@@ -77,10 +77,10 @@ class TaskStore:
         row = self._row(task_id)
         state: JsonObject = jsontext.loads(row["state"])
         if state["status"] == "working" and not self._is_alive(row["owner"]):
-            state = self._mark_cut_off(state)
+            state = self._mark_interrupted(state)
         return state, jsontext.loads(row["work"])
 
-    def write(self, state: JsonObject, work: JsonObject | None = None) -> bool:
+    def write(self, state: JsonObject) -> bool:
         """Store a task's new state and make it ours; False when it was final already."""
         with self._guard, writing(self._database) as database:
             row = database.execute(
@@ -89,13 +89,8 @@ class TaskStore:
             if row is None or jsontext.loads(row["state"])["status"] in FINAL:
                 return False
             database.execute(
-                "UPDATE tasks SET state = ?, owner = ?, work = coalesce(?, work) WHERE task_id = ?",
-                (
-                    jsontext.dumps(state),
-                    self.owner,
-                    None if work is None else jsontext.dumps(work),
-                    state["taskId"],
-                ),
+                "UPDATE tasks SET state = ?, owner = ? WHERE task_id = ?",
+                (jsontext.dumps(state), self.owner, state["taskId"]),
             )
         return True
 
@@ -136,7 +131,7 @@ class TaskStore:
     def _is_alive(self, owner: str) -> bool:
         return owner == self.owner or is_locked(self._lock_path(owner))
 
-    def _mark_cut_off(self, state: JsonObject) -> JsonObject:
+    def _mark_interrupted(self, state: JsonObject) -> JsonObject:
         error = {"code": -32603, "message": "The server that ran this task ended"}
         ended = {**state, "status": "failed", "error": error, "statusMessage": error["message"]}
         self.write(ended)

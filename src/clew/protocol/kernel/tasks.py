@@ -40,17 +40,17 @@ class TaskCall(Call):
         self,
         settings: Mapping[str, str],
         answers: dict[str, Any],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         super().__init__(settings=settings, answers=answers)
-        self._tell = tell
-        self._told = 0.0
+        self._report = report
+        self._reported = 0.0
 
     def report_progress(self, done: float, total: float | None, message: str | None) -> None:
-        """Note how far the task is, not more often than anybody would look."""
-        if time.monotonic() - self._told >= _PROGRESS_EVERY_SECONDS:
-            self._told = time.monotonic()
-            self._tell(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
+        """Note how far the task is, at most a few times per second."""
+        if time.monotonic() - self._reported >= _PROGRESS_EVERY_SECONDS:
+            self._reported = time.monotonic()
+            self._report(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
 
 
 class TaskDesk:
@@ -82,7 +82,7 @@ class TaskDesk:
             "answers": exchange.call.answers,
             "capabilities": exchange.request.capabilities,
         }
-        with _told_in_words():
+        with _disk_errors_explained():
             self._store.create(state, work, exchange.connection.principal)
         exchange.reply(state, result_type="task")
         self._start(state, work)
@@ -103,7 +103,7 @@ class TaskDesk:
     def update(self, task_id: str, answers: JsonObject) -> None:
         """Take answers to what the task asked; go on when none is missing."""
         self._read(task_id)
-        with _told_in_words():
+        with _disk_errors_explained():
             taken = self._store.answer(task_id, answers)
         if taken is not None:
             state, work = taken
@@ -118,10 +118,11 @@ class TaskDesk:
         if call is not None:
             call.cancel()
         if state["status"] not in FINAL:
-            self._save(_without(state, "inputRequests") | {"status": "cancelled"})
+            rest = {name: value for name, value in state.items() if name != "inputRequests"}
+            self._save({**rest, "status": "cancelled"})
 
     def _read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
-        with _told_in_words():
+        with _disk_errors_explained():
             return self._store.read(task_id)
 
     def _start(self, state: JsonObject, work: JsonObject) -> None:
@@ -194,11 +195,11 @@ class TaskDesk:
     def _fail(self, state: JsonObject, error: RpcError) -> None:
         self._save({**state, "status": "failed", "error": error.wire()})
 
-    def _save(self, state: JsonObject, work: JsonObject | None = None) -> None:
+    def _save(self, state: JsonObject) -> None:
         state, task_id = {**state, "lastUpdatedAt": _now()}, state["taskId"]
-        is_news = state["status"] != "working"  # else there will be more to tell soon
+        is_news = state["status"] != "working"  # else more follows soon
         try:
-            is_stored = self._store.write(state, work)
+            is_stored = self._store.write(state)
         except _DISK_TROUBLE:
             if is_news:
                 with self._lock:
@@ -212,7 +213,7 @@ class TaskDesk:
 
 
 @contextmanager
-def _told_in_words() -> Iterator[None]:
+def _disk_errors_explained() -> Iterator[None]:
     """Errors of the disk are reported to the client; they are no bug."""
     try:
         yield
@@ -221,10 +222,6 @@ def _told_in_words() -> Iterator[None]:
         if unavailable is None:
             raise
         raise unavailable from error
-
-
-def _without(state: JsonObject, key: str) -> JsonObject:
-    return {name: value for name, value in state.items() if name != key}
 
 
 def _now() -> str:

@@ -10,8 +10,8 @@ from time import monotonic, sleep
 
 from clew.protocol.errors import RpcError
 from clew.protocol.kernel.connection import Connection
+from clew.protocol.kernel.exchange import error_response, wire_bytes
 from clew.protocol.kernel.kernel import report_bug
-from clew.protocol.kernel.request import error_response, wire_bytes
 from clew.protocol.stdio.reading import Reading
 from clew.protocol.versions import PARSE_ERROR
 from clew.protocol.workers import start_thread
