@@ -175,7 +175,7 @@ def test_searching_takes_an_algorithm_though_the_schema_is_the_documented_one(to
         ({"uv": "x"}, "uv must be an object"),
         ({"edition": ["x"]}, "edition must be a string"),
         (["-z=1"], "No such option: -z"),
-        (["word"], "a word that is no option"),
+        (["word"], "a word that is not an option"),
         ({"edition": "../x"}, "Not a usable edition"),
         ({"strict": True, "edition": "nope"}, "Template not found"),
         ({"strict": "yes"}, "strict must be true or false"),

@@ -56,7 +56,7 @@ def _all_commands(settings: Mapping[str, str]) -> list[Command]:
     for agent in known_agents(settings):
         try:
             found += unique(load_commands(agent, settings))
-        except CommandFailure:  # the tools tell about a registry that cannot be read
+        except CommandFailure:  # the tools report a registry that cannot be read
             continue
     return found
 
@@ -93,7 +93,7 @@ def _choices(command: Command, settings: Mapping[str, str]) -> dict[str, list[st
     """The values that exist for what can be chosen."""
     options = command.options
     found = {"edition": list(options.edition), "adaptation": list(options.adaptation)}
-    if command.record is not None:  # a registry may promise what is not there
+    if command.record is not None:  # a registry may list variants without a file
         home = find_home(command.agent, command.address, settings)
         there = variants(home.directory) if home else []
         found["edition"] = list(dict.fromkeys(edition for edition, _ in there))

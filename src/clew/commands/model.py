@@ -1,4 +1,4 @@
-"""What a command is: its address, its words, its options and the variables it takes."""
+"""What a command is: its address, description, options and variables."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Command:
     tags: tuple[str, ...] = ()
     body: str = ""
     source: str = ""
-    # The entry of a registry file as it stands there; None for what only a template declares.
+    # The entry of the registry file, unchanged; None for what only a template declares.
     record: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def address(self) -> tuple[str, str, str]:
-        """What two records of one command have in common."""
+        """The three words that identify the command."""
         return (self.c1, self.c2, self.c3)
 
     @property

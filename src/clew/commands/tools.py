@@ -299,7 +299,7 @@ class CommandSource(Source):
         return complete(reference, name, value, self._settings)
 
     def watch(self, announce: Callable[[str, str | None], None]) -> None:
-        """Announce commands that came, went or changed."""
+        """Announce commands that were added, removed or changed."""
         from clew.commands.registry.watch import watch
 
         watch(self._settings, announce)

@@ -1,4 +1,4 @@
-"""The words of the face `climpt`: a command of the program, or the address of a prompt.
+"""Whether the words after `climpt` are a command of the program or the address of a prompt.
 
 Nothing here may import what a cold start cannot afford.
 """

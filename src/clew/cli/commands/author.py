@@ -1,4 +1,4 @@
-"""Making and keeping commands: new, edit, lint, test, export, import."""
+"""Commands for authors: new, edit, lint, test, export, import."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ def new(
     project: str | None,
     *,
     user: bool,
-    **said: object,
+    **texts: object,
 ) -> Outcome:
     """Write a valid template for a new command."""
     from clew.commands.authoring.templates import new_template, template_path, write_template
     from clew.commands.files.declarations import Variable
     from clew.commands.model import Command, Options
 
-    flags = (bool(said[name]) for name in ("file_", "stdin", "destination"))
+    flags = (bool(texts[name]) for name in ("file_", "stdin", "destination"))
     pairs = [text.removeprefix("uv-").partition("=") for text in uv]
-    title = str(said["title"]) or f"{c2} {c3}".replace("-", " ").capitalize()
+    title = str(texts["title"]) or f"{c2} {c3}".replace("-", " ").capitalize()
     made = Command(
         c1,
         c2,
         c3,
         title=title,
-        description=str(said["description"]) or title,
+        description=str(texts["description"]) or title,
         options=Options(("default",), (), *flags),
         variables=tuple(Variable(name, text) for name, _, text in pairs),
     )
@@ -189,7 +189,7 @@ def export(
 
     settings = settings_of(project)
     registry = shelf(agent, settings).registry(fresh=True)
-    # A registry file that cannot be read is no reason not to write it anew.
+    # A registry file that cannot be read can still be replaced.
     there = registry.commands if kind == "registry" else usable(registry)
     commands = [one for one in unique(there) if one.address[: len(address)] == address]
     if kind == "registry":

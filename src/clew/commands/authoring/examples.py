@@ -1,4 +1,4 @@
-"""Examples beside templates: `t_<name>.json` has the options, `t_<name>.md` what comes out."""
+"""Examples beside templates: `t_<name>.json` has the options, `t_<name>.md` the expected prompt."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _compared(label: str, name: str, path: str, prompt: str, *, update: bool) ->
 
 
 def _smoke(label: str, folder: Folder) -> Checked:
-    """Without an example, a template must at least be readable and say something."""
+    """Without an example, a template must at least be readable and not empty."""
     try:
         text = folder.read(folder.main_file)
     except ClewError as error:

@@ -1,4 +1,4 @@
-"""Commands in the forms of other programs, written out."""
+"""Commands exported in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _variables(body: str) -> list[str]:
 
 
 def _in_words(body: str) -> dict[str, str]:
-    """Placeholders as words, for programs that fill nothing in."""
+    """Placeholders as words, for programs without variables."""
     values = {VARIABLE + name: f"<{name}>" for name in _variables(body)}
     return {
         **values,

@@ -1,4 +1,4 @@
-"""Taking in what other programs have: Claude Code commands and skills, Cursor, Fabric, registries."""
+"""Commands imported from Claude Code, skills, Cursor, Fabric and registries."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def read_source(source: str, kind: str | None, domain: str | None) -> list[Incom
         try:
             text = read_text(confined(source, path))
         except ClewError as error:
-            raise type(error)(error.message, "Take it away, then import again.") from error
+            raise type(error)(error.message, "Remove it, then import again.") from error
         found.append(_incoming(chosen, name, path, text, domain))
     if not found:
         raise NotFound(
-            f"Nothing of the kind `{chosen}` in {source}", "Say what it is: --kind KIND."
+            f"Nothing of the kind `{chosen}` in {source}", "Name its format: --kind KIND."
         )
     return found
 
 
 def guess_kind(source: str) -> str:
-    """What a path holds, by its looks."""
+    """The format of a path, by its names."""
     place = Path(source)
     parts = Path(source).absolute().parts
     if place.suffix == ".json":

@@ -1,4 +1,4 @@
-"""Everything that is wrong or drifts: names, frontmatter, templates, registry, configuration."""
+"""Errors and drift in names, frontmatter, templates, registry and configuration."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _main_findings(file: _File, folder: Folder, used: set[str]) -> Iterator[Find
     for key, name in zip(("c1", "c2", "c3"), folder.address, strict=True):
         written = text_of(meta.get(key))
         if written and written != name and not written.endswith(f"-{name}"):
-            text = f"{key} says `{written}`, but the directory is `{name}`"
+            text = f"{key} is `{written}`, but the directory is `{name}`"
             yield file.error("address", text, "Make both the same.")
     options = read_options(meta.get("options"))
     yield from _flag_findings(file, options, used)

@@ -89,7 +89,7 @@ def command_text(command: Command, body: str) -> str:
 
 
 def new_template(command: Command) -> str:
-    """A template for this command that lint has nothing to say about."""
+    """A template for this command that passes lint."""
     for kind, name in zip(("domain", "action", "target"), command.address, strict=True):
         check_name(kind, name)
     for variable in command.variables:

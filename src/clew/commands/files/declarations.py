@@ -1,4 +1,4 @@
-"""What a template declares: names that become parts of paths, words, options and variables.
+"""What a template declares: names that become parts of paths, texts, options and variables.
 
 All scalars are text, as frontmatter is read. Nothing here may import what a cold start cannot
 afford.
@@ -31,7 +31,7 @@ def is_name(value: object) -> bool:
 
 
 def check_name(kind: str, value: object) -> str:
-    """The name, or a refusal that says what a name looks like."""
+    """The name; refused unless it follows the rule for names."""
     if not is_name(value):
         from clew.kit.text.display import clipped, shown_text
 
@@ -94,12 +94,12 @@ def is_secret_name(name: str) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A scalar as text; what stands for nothing is empty."""
+    """A scalar as text; empty for null and `~`."""
     return value.strip() if isinstance(value, str) and value.strip() not in _NOTHING else ""
 
 
 def is_true(value: Any) -> bool:
-    """Whether a scalar of frontmatter or of a registry says yes."""
+    """Whether a scalar of frontmatter or of a registry is true."""
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")
 
 

@@ -1,4 +1,4 @@
-"""The failures of commands: the documented objects for programs, plain words for people."""
+"""The failures of commands: documented objects for programs, plain text for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CommandFailure(ClewError):
 
 
 class CommandNotFound(CommandFailure):
-    """Nothing has this address."""
+    """No command has this address."""
 
     code = "not_found"
 
@@ -41,7 +41,7 @@ class RegistryFailure(CommandFailure):
 
 
 class ExecutionFailure(CommandFailure):
-    """The command is there and still no prompt comes out."""
+    """The command exists, but its prompt cannot be rendered."""
 
     code = "invalid"
 

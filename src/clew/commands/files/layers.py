@@ -46,7 +46,7 @@ class Profile:
 
 
 class Layer:
-    """One place that commands come from; `base` holds `config` and `prompts`.
+    """One source of commands; `base` holds `config` and `prompts`.
 
     `listed` has every agent's registry path, as the configuration of all layers names it;
     `broken` the configuration files of this layer that cannot be used, each with the reason.
@@ -60,7 +60,7 @@ class Layer:
         self.broken: list[tuple[str, str]] = []
 
     def registry_path(self, agent: str) -> str:
-        """The path of an agent's registry as the configuration has it, or the usual one."""
+        """The path of an agent's registry as the configuration has it, or the default."""
         return self.listed.get(agent) or f".agent/{agent}/registry.json"
 
     def registry_file(self, agent: str) -> str:
@@ -78,7 +78,7 @@ class Layer:
         return [profile, own] if profile.configured else [own, profile]
 
     def profile(self, name: str) -> Profile:
-        """The settings of a domain; the usual ones where no file says otherwise."""
+        """The settings of a domain; the defaults where no file sets them."""
         app = _settings(join(self.base, "config", f"{name}-app.yml"))
         if app is None:
             return Profile(self.base, f"prompts/{name}", f"schema/{name}", configured=False)

@@ -83,13 +83,13 @@ def find_home(
 def default_template(
     agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
 ) -> Template | None:
-    """The template that speaks for a command."""
+    """The default template of a command."""
     home = find_home(agent, address, settings)
     return home.template() if home else None
 
 
 def readings(agent: str, address: tuple[str, str, str]) -> list[tuple[str, tuple[str, str, str]]]:
-    """The agent and address as they are, then as `<agent>-<domain>` written in one word."""
+    """The agent and address as they are, then with a domain written as `<agent>-<domain>`."""
     c1, c2, c3 = address
     found = [(agent, address)]
     dashes = [at for at, letter in enumerate(c1) if letter == "-"] if is_name(c1) else []

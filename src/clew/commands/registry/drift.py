@@ -1,4 +1,4 @@
-"""Where a registry file and the templates differ, and what the templates alone say."""
+"""Where a registry file and the templates differ, and what the templates alone declare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clew.commands.model import Command
     from clew.commands.registry.scan import Folder
 
-_EXPORT = "Write the file anew: clew command export"
+_EXPORT = "Regenerate the file: clew command export"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def from_templates(
     for command in commands:
         own = declared.get((command.origin, command.address))
         if own is not None:
-            # A template without frontmatter says nothing, so the registry's record stays.
+            # A template without frontmatter declares nothing, so the registry's record is kept.
             found.append(own.command if own.has_frontmatter else command)
     return found
 
@@ -68,7 +68,7 @@ def from_templates(
 def registry_findings(
     layer: Layer, agent: str, folders: list[Folder], within: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
-    """What a layer's registry file says that its templates do not, and the other way round."""
+    """The differences between a layer's registry file and its templates."""
     yield from _unlisted_agents(layer)
     try:
         path = layer.registry_file(agent)
@@ -89,9 +89,11 @@ def registry_findings(
     for record in chosen:
         folder = by_address.get(record.address)
         if folder is None:
-            text = f"{record.label} is listed, but has no template: it can be found and not run"
+            text = (
+                f"{record.label} is listed, but has no template: it can be found but not rendered"
+            )
             label = configured_label(agent, record.address)
-            fix = f"Write it (clew command new {label}), or export the registry anew."
+            fix = f"Write it (clew command new {label}), or export the registry again."
             yield Finding("template-missing", "error", path, text, fix)
         else:
             yield from _differences(path, record, folder, agent)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clew.commands.registry.scan import Declared, Folder
 
 T = TypeVar("T")
-# Looking whether anything changed may take this part of the time.
+# Checking for changes may use a twentieth of the time.
 _SHARE = 20
 
 
@@ -63,7 +63,7 @@ class Shelf:
         self._prepared: dict[object, Any] = {}
 
     def registry(self, *, fresh: bool = False) -> Registry:
-        """The registry; the disk is looked at unless that was done a moment ago."""
+        """The registry; the disk is checked unless that was done a moment ago."""
         with self._lock:
             if self._registry is None or fresh or time.monotonic() >= self._next_look:
                 self._look()
@@ -71,7 +71,7 @@ class Shelf:
             return self._registry
 
     def known(self) -> list[Command]:
-        """What was read last, without looking at the disk unless nothing was read yet."""
+        """What was read last; the disk is read only the first time."""
         registry = self._registry or self.registry()
         return unique(registry.commands)
 
@@ -238,7 +238,7 @@ def unique(commands: tuple[Command, ...]) -> list[Command]:
 
 
 def reload(agent: str, settings: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Read configuration, registry and prompts of an agent again; what came, went and changed."""
+    """Read configuration, registry and prompts of an agent again, and report what changed."""
     known = shelf(agent, settings)
     before = known.known()
     after = known.registry(fresh=True)

@@ -1,4 +1,4 @@
-"""The registry file: read with care, written in the documented form."""
+"""The registry file: validated when read, written in the documented format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSION = "1.0.0"
 DESCRIPTION = "Commands of this project"
 LARGEST_REGISTRY = 64 << 20
-_REPAIR = "Repair the file, or write it anew: clew command export"
+_REPAIR = "Repair the file, or regenerate it: clew command export"
 
 
 def read_registry(path: str, agent: str, origin: str) -> tuple[list[Command], list[str]] | None:
@@ -62,7 +62,7 @@ def _from_record(record: Any, agent: str, origin: str, path: str) -> Command | N
 
 
 def declared_command(command: Command, declared: Mapping[str, Any]) -> Command:
-    """The command with the words, options and variables of a record or of frontmatter."""
+    """The command with the texts, options and variables of a record or of frontmatter."""
     return replace(
         command,
         description=text_of(declared.get("description")),

@@ -40,7 +40,7 @@ class Folder:
 
     @property
     def main_file(self) -> str:
-        """The file that speaks for the command: the default edition, or the first one."""
+        """The file that declares the command: the default edition, or the first one."""
         names = [name for name, _, _ in self.stamps]
         default = file_name("default")
         return join(self.directory, default if default in names else names[0])

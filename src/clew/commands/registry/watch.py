@@ -1,4 +1,4 @@
-"""Announcing to clients that commands came, went or changed, by polling the files."""
+"""Announcing added, removed and changed commands to clients, by polling the files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     Announce = Callable[[str, str | None], None]
 
 PAUSE_SECONDS = 1.0
-_SHARE = 20  # looking may take this part of the time
+_SHARE = 20  # polling may use a twentieth of the time
 
 
 class Watcher:
-    """Looks at the registries of all agents in a thread of its own."""
+    """Polls the registries of all agents in a thread of its own."""
 
     def __init__(self, settings: Mapping[str, str], announce: Announce) -> None:
         self._settings = settings
@@ -28,7 +28,7 @@ class Watcher:
         self._seen = self._look()
 
     def start(self) -> None:
-        """Look from now on, for as long as the process lives."""
+        """Poll for as long as the process lives."""
         threading.Thread(target=self._run, daemon=True, name="clew-commands").start()
 
     def _run(self) -> None:
@@ -38,7 +38,7 @@ class Watcher:
             time.sleep(max(PAUSE_SECONDS, _SHARE * (time.monotonic() - started)))
 
     def look_once(self) -> bool:
-        """Look now; whether anything changed, which was then announced."""
+        """Poll once, announce changes, and return whether there were any."""
         found = self._look()
         if found == self._seen:
             return False

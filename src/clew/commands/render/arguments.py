@@ -1,4 +1,4 @@
-"""What was asked for, read from the words of a command line or the options of a tool call."""
+"""Requests, read from the words of a command line or the options of a tool call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TEXT_KEYS = ("stdin", "text", "input", "input_text")
 
 
 class Words:
-    """A command line taken apart."""
+    """A parsed command line."""
 
     def __init__(self) -> None:
         self.positional: list[str] = []
@@ -131,13 +131,15 @@ def request_from_arguments(arguments: dict[str, Any]) -> Request:
 
 def _read_list(words: list[Any]) -> Words:
     if not all(isinstance(word, str) for word in words):
-        raise Invalid("options as a list must hold words", 'Like ["-e=detailed", "--uv-x=1"].')
+        raise Invalid(
+            "options as a list must contain only strings", 'Like ["-e=detailed", "--uv-x=1"].'
+        )
     try:
         found = read_words(words)
     except UsageError as error:
         raise Invalid(error.message, error.hint) from None
     if found.positional:
-        raise Invalid(f"options holds a word that is no option: {found.positional[0]}")
+        raise Invalid(f"options contains a word that is not an option: {found.positional[0]}")
     return found
 
 

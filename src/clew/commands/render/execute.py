@@ -68,7 +68,7 @@ class Request:
 
 
 class Rendered:
-    """The prompt, and how it came about."""
+    """The prompt, and how it was rendered."""
 
     def __init__(self, request: Request, home: Home, template: Template) -> None:
         self.request = request
@@ -93,7 +93,7 @@ class Rendered:
         return isinstance(options, dict) and is_true(options.get("stdin"))
 
     def report(self) -> JsonObject:
-        """How the prompt came about, without any value that was filled in."""
+        """How the prompt was rendered, without the values that were filled in."""
         return {
             "command": self.request.label,
             "template": self.template.path,
@@ -106,7 +106,7 @@ class Rendered:
 
 
 def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rendered:
-    """The prompt that a command stands for."""
+    """Render a command."""
     try:
         home = _home(request, settings)
         result = Rendered(request, home, _template(request, home))
@@ -268,6 +268,6 @@ def _judge(result: Rendered, values: Mapping[str, str]) -> None:
 
 
 def preview(text: str) -> str:
-    """A template without values: what a reader sees before anything is filled in."""
+    """A template without its frontmatter and without values."""
     _, body, _ = read_leniently(text)
     return fill(body.lstrip(), {})

@@ -36,7 +36,7 @@ def run(words: list[str]) -> int | None:
 
 
 def is_a_prompt(words: list[str]) -> bool:
-    """Whether words that begin like a command of the program are a prompt's address after all."""
+    """Whether words that begin like a command of the program address a prompt after all."""
     try:
         found = read_words(words)
         return find_home(DEFAULT_AGENT, request_from_words(found).address) is not None

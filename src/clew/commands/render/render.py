@@ -97,9 +97,9 @@ def render(text: str, values: Mapping[str, str]) -> str:
 
 
 def render_compatibly(text: str, values: Mapping[str, str]) -> str:
-    """The same as the original system does it: three passes, and the first `---` block goes.
+    """The prompt as the original system renders it: three passes, without the first `---` block.
 
-    It reads inserted text again and takes rules for frontmatter. Only for trees that rely on it.
+    It reads inserted text again and mistakes rules for frontmatter. Only for trees that rely on it.
     """
     for form in _FORMS:
         text = _one_form(text, values, form)

@@ -1,4 +1,4 @@
-"""The documented ways to compare texts, kept to the letter: word cosine, TF-IDF and BM25.
+"""The documented ways to compare texts, implemented exactly: word cosine, TF-IDF and BM25.
 
 The searched text is `c1 c2 c3 description` in lower case. Word cosine counts words between
 blanks. TF-IDF and BM25 also count the parts of words joined by hyphens or underscores. Scores of
@@ -27,7 +27,7 @@ Counts = Counter[str]
 
 
 def cosine_words(text: str) -> list[str]:
-    """Words between blanks, in lower case; a blank at an end makes an empty word."""
+    """Words between blanks, in lower case; a blank at either end makes an empty word."""
     return _BLANKS.split(text.lower())
 
 
@@ -66,7 +66,7 @@ class PlainIndex:
 
     @cached_property
     def _holders(self) -> Counts:
-        """In how many texts each word is."""
+        """The number of texts that have each word."""
         return Counter(word for counts in self._compound_counts for word in counts)
 
     def _idf(self, word: str) -> float:

@@ -69,7 +69,7 @@ class Hit:
 
 
 class CommandIndex:
-    """Commands made ready for searching; of several with one address the first counts."""
+    """Commands indexed for searching; of several with one address the first counts."""
 
     def __init__(self, commands: Sequence[Command], skip: frozenset[str] = STOP_WORDS) -> None:
         first: dict[tuple[str, str, str], Command] = {}
@@ -154,7 +154,7 @@ class CommandIndex:
 
     @cached_property
     def _with_stop_words(self) -> CommandIndex:
-        """The same commands for queries that have no other words."""
+        """The same commands for queries that have only stop words."""
         return CommandIndex(self._commands, skip=frozenset())
 
     @cached_property
@@ -185,7 +185,7 @@ class CommandIndex:
         return [(there, 1.0), (anywhere, _ELSEWHERE_WORTH)]
 
     def _weigh(self, terms: list[Term]) -> None:
-        """Weights that add up to 1; a word that no command knows takes little away."""
+        """Weights that add up to 1; a word that no command has lowers a score little."""
         for term in terms:
             term.weight = term.share * self._rarity(len(term.documents))
         known = [term.weight for term in terms if term.documents]
@@ -217,7 +217,7 @@ class CommandIndex:
         return scores
 
     def _named(self, number: int, said: dict[str, float]) -> float:
-        """How much of the command's action and target the query says."""
+        """How much of the command's action and target the query names."""
         command = self._commands[number]
         named = total = 0.0
         for token in dict.fromkeys([*_stems(command.c2), *_stems(command.c3)]):
@@ -251,7 +251,7 @@ def _fields(command: Command) -> dict[str, str]:
 
 
 def _having_all(postings: dict[str, dict[int, float]], expression: Expression) -> dict[int, float]:
-    """The commands with all words of an expression, each as good as its weakest."""
+    """The commands with all words of an expression; the weakest word counts."""
     if len(expression) == 1:
         return postings.get(expression[0], _NONE)
     found, *others = sorted((postings.get(token, _NONE) for token in expression), key=len)
@@ -261,7 +261,7 @@ def _having_all(postings: dict[str, dict[int, float]], expression: Expression) -
 
 
 def _said(terms: list[Term]) -> dict[str, float]:
-    """Every token that the query says in some way, and how well."""
+    """Every token that the query names in some way, and how well."""
     said: dict[str, float] = {}
     for term in terms:
         for expression, (worth, _) in term.ways.items():

@@ -1,4 +1,4 @@
-"""What somebody typed, as terms: each is one idea with all the words that may stand for it."""
+"""A query as terms: each is one idea with all the words that may express it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LONGEST_GUESSED = 40
 
 
 class Term:
-    """One idea of a query; `ways` has how well each expression stands for it, and why.
+    """One idea of a query; `ways` has how well each expression matches it, and why.
 
     A search adds the commands that have it, how well each does, and what it weighs.
     """
@@ -54,7 +54,7 @@ class Term:
         self.weight = 0.0
 
     def allow(self, expression: Expression, worth: float, how: str = "") -> None:
-        """Accept an expression in place of the word; the best reason stays."""
+        """Accept an expression in place of the word; the best reason is kept."""
         if worth > self.ways.get(expression, (0.0, ""))[0]:
             self.ways[expression] = (worth, how)
 
@@ -71,7 +71,7 @@ class Reader:
         return Spelling({*self._words, *synonyms().words})
 
     def terms(self, text: str, wanted: str | None = None) -> list[Term]:
-        """The terms of a text, those first that come first; `wanted` is the field they mean."""
+        """The terms of a text in order; `wanted` is the field that they are about."""
         found: dict[str, Term] = {}
         for term in self._read(text[:LONGEST_QUERY]):
             if len(found) >= MOST_TERMS:
@@ -125,7 +125,7 @@ class Reader:
         return term
 
     def _guess(self, term: Term, word: str, *, known: bool) -> None:
-        """Ways for a word that no command has: a part of a word, two words, or a slip."""
+        """Ways for a word that no command has: a prefix, two words in one, or a typing error."""
         if not word.isascii() or len(word) > _LONGEST_GUESSED:
             return
         for cut in range(3, len(word) - 2):
@@ -176,7 +176,7 @@ def _exactly(token: str, share: float = 1.0) -> Term:
 
 
 class Tokens:
-    """The tokens under which texts are found; a word is taken apart only once."""
+    """The tokens under which texts are found; each word is split only once."""
 
     def __init__(self, *, skip: frozenset[str] = frozenset()) -> None:
         self._known: dict[str, tuple[str, ...]] = dict.fromkeys(skip, ())
@@ -193,7 +193,7 @@ class Tokens:
         return found
 
     def words(self) -> Iterator[str]:
-        """Every word that was in a text."""
+        """Every word of the texts."""
         for piece in self._known:
             yield from parts_of(piece)
 

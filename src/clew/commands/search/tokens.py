@@ -1,4 +1,4 @@
-"""Text taken apart for searching: words, their stems, and runs of Chinese, Japanese or Korean."""
+"""Text split for searching: words, their stems, and runs of Chinese, Japanese or Korean."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _GRAMMAR = re.compile(r"[\u3041-\u309f]+")
 
 STOP_WORDS = tokens.STOP_WORDS | tokens.REQUEST_WORDS
 
-# Endings that say nothing, step by step: the ending, what takes its place, and how long the rest
-# must be. Of each step the first that fits is taken off.
+# Endings to strip, step by step: the ending, its replacement, and the minimum length of the rest.
+# In each step only the first that matches is stripped.
 _STEPS = tuple(
     (tuple(rule[0] for rule in rules), rules)
     for rules in (
@@ -100,7 +100,7 @@ def _undoubled(word: str, ending: str) -> str:
 
 
 def split_compound(compound: str) -> list[str]:
-    """The words in groupCommit, group-commit or group_commit, in small letters."""
+    """The words in groupCommit, group-commit or group_commit, in lower case."""
     if compound.islower() and compound.isalpha():
         return [compound]
     return [part.lower() for part in _PART.findall(compound)]
@@ -110,7 +110,7 @@ compounds = _COMPOUND.findall
 
 
 def pieces(text: str) -> list[str]:
-    """Compounds and words in order, and runs of scripts that have no blanks."""
+    """Compounds and words in order, and runs of scripts that do not separate words."""
     if text.isascii():
         return compounds(text)
     found: list[str] = []
@@ -136,13 +136,13 @@ def parts_of(word: str) -> list[str]:
 
 
 def has_only_stop_words(text: str) -> bool:
-    """Whether a text has words, and none that says anything by itself."""
+    """Whether a text has words, and all of them are stop words."""
     words = [word for piece in pieces(text[:LONGEST_TEXT]) for word in parts_of(piece)]
     return bool(words) and STOP_WORDS.issuperset(words)
 
 
 def bigrams(run: str) -> list[str]:
-    """Pairs of neighbouring characters, those aside that are only grammar."""
+    """Pairs of neighbouring characters, without those that are only grammar."""
     if len(run) == 1:
         return [] if _GRAMMAR.fullmatch(run) else [run]
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]

@@ -1,4 +1,4 @@
-"""Words that stand for other words: synonyms, Japanese for English, and the right spelling."""
+"""Other words for a word: synonyms, English for Japanese, and the right spelling."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Synonyms:
         self._others: dict[Expression, dict[Expression, None]] = {}
         self.words: dict[str, None] = {}
         for line in lines:
-            said, arrow, meant = line.partition(" > ")
-            group = [self._entry(word) for word in said.split()]
-            targets = [self._entry(word) for word in meant.split()] if arrow else group
+            left, arrow, right = line.partition(" > ")
+            group = [self._entry(word) for word in left.split()]
+            targets = [self._entry(word) for word in right.split()] if arrow else group
             for word in group:
                 others = self._others.setdefault(word, {})
                 others.update((other, None) for other in targets if other != word)
@@ -49,7 +49,7 @@ class Synonyms:
         return list(self._others.get(expression, ()))
 
     def phrase_at(self, stems: list[str], at: int) -> int:
-        """How many words from here are one known expression; 1 when none is."""
+        """The number of words from here that form a known expression; 1 without one."""
         for length in range(min(_LONGEST_PHRASE, len(stems) - at), 1, -1):
             if tuple(stems[at : at + length]) in self._others:
                 return length
@@ -68,7 +68,7 @@ class Translations:
         self._longest = max(map(len, self._english), default=0)
 
     def segments(self, run: str) -> list[tuple[str, list[Expression]]]:
-        """The run cut at known words, the longest first; what is unknown has no English."""
+        """The run split at known words, the longest first; unknown parts have no English."""
         found: list[tuple[str, list[Expression]]] = []
         at = unknown = 0
         while at < len(run):
@@ -92,13 +92,13 @@ class Translations:
 
 
 class Spelling:
-    """Finds the known words that are a few slips away, and those that begin alike."""
+    """Finds the known words that are a few typing errors away, or share a prefix."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = sorted({word for word in words if len(word) > 2})
 
     def nearest(self, word: str) -> list[tuple[str, float]]:
-        """The known words that are fewest slips away, each with how alike it is (0 to 1)."""
+        """The known words with the fewest typing errors, each with its similarity (0 to 1)."""
         allowed = _slips_allowed(word)
         if not allowed:
             return []
@@ -112,7 +112,7 @@ class Spelling:
         return sorted((known, alike) for known, slips in found if slips == fewest)
 
     def beginning_with(self, start: str) -> list[str]:
-        """Known words that the given letters begin."""
+        """Known words with this prefix."""
         at = bisect_left(self._words, start)
         return list(takewhile(lambda word: word.startswith(start), self._words[at:]))
 
@@ -124,7 +124,7 @@ def _slips_allowed(word: str) -> int:
 
 
 def _believable(word: str, known: str, slips: int) -> bool:
-    """Short words have many neighbours, so only swapped and missing letters are believed there."""
+    """Short words have many neighbours, so only swapped and missing letters count there."""
     if sorted(known) == sorted(word):
         return True
     if len(word) <= 4:
