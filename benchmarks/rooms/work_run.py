@@ -14,13 +14,11 @@ from benchmarks.bench import Bench
 from benchmarks.measurement.sampling import Sample, Series, compare, interleave
 from benchmarks.results.report import Claim, Figure, Goal
 from benchmarks.subjects.home import own_home
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
-from clew.work.journal.journal import open_journal
-from clew.work.merging.cleanup import clean_up
+from clew.work.journal.interface import Journal
+from clew.work.merging.preconditions import clean_up
 from clew.work.merging.queue import merge_finished
-from clew.work.paths import Places
 from clew.work.scheduling.start import Mode, begin_work
+from clew.work.workspace import Workspace
 
 NAME = "work_run"
 TITLE = "Work: one spec from its start to its merge"
@@ -116,25 +114,24 @@ def _by_hand(project: Path, numbers: Iterator[int]) -> Sample:
 
 def _by_us(project: Path, numbers: Iterator[int]) -> Sample:
     spec_id, _path = _spec(project, numbers)
-    places, store = Places(project), SpecStore(project)
     begun = time.perf_counter()
-    work = begin_work(places, store, (spec_id,), Mode())
-    answered = time.perf_counter()
-    _wait(places, str(work.run_id))
-    merge_finished(places, store, spec_id)
-    clean_up(places, load_config(project), [spec_id])
+    with Workspace(project) as work:
+        started = begin_work(work, (spec_id,), Mode())
+        answered = time.perf_counter()
+        _wait(work.journal, str(started.run_id))
+        merge_finished(work, spec_id)
+        clean_up(work, work.config(), [spec_id])
     ended = time.perf_counter()
     return {"whole": (ended - begun) * 1000, "answered": (answered - begun) * 1000}
 
 
-def _wait(places: Places, run_id: str) -> None:
+def _wait(journal: Journal, run_id: str) -> None:
     deadline = time.monotonic() + 60
-    with open_journal(places) as journal:
-        while journal.get(run_id).settled_at is None:
-            if time.monotonic() > deadline:
-                raise TimeoutError(run_id)
-            time.sleep(0.002)
-        assert journal.get(run_id).phase == "finished", journal.get(run_id).failure
+    while journal.get(run_id).settled_at is None:
+        if time.monotonic() > deadline:
+            raise TimeoutError(run_id)
+        time.sleep(0.002)
+    assert journal.get(run_id).phase == "finished", journal.get(run_id).failure
 
 
 def _git(cwd: Path, *words: str) -> None:

@@ -10,12 +10,12 @@ from clew.advisors.tools import ADVISORS_TOOLS
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
 from clew.catalog.specs import SPECS_TOOLS
-from clew.catalog.work import WORK_TOOLS
 from clew.commands.tools import COMMANDS_TOOLS, CommandSource
 from clew.doctor.tools import DOCTOR_TOOLS
 from clew.guide.tools import GuideSource, guide_tools
 from clew.history.tools import HISTORY_TOOLS
 from clew.thread.tools import THREAD_TOOLS
+from clew.work.tools import work_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clew.catalog.model import Tool
     from clew.catalog.service import Source
     from clew.kit.call import Call
+    from clew.work.workspace import Wiring
 
 
 def all_tools() -> tuple[Tool, ...]:
@@ -32,12 +33,19 @@ def all_tools() -> tuple[Tool, ...]:
     return TOOLS
 
 
+def work_wiring() -> Wiring:
+    """What starts of agents need of the rooms above theirs."""
+    from clew.daemons import WIRING
+
+    return WIRING
+
+
 TOOLS: tuple[Tool, ...] = (
     *guide_tools(all_tools),
     *DOCTOR_TOOLS,
     *HISTORY_TOOLS,
     *SPECS_TOOLS,
-    *WORK_TOOLS,
+    *work_tools(work_wiring),
     *COMMANDS_TOOLS,
     *ADVISORS_TOOLS,
     *THREAD_TOOLS,
@@ -64,8 +72,8 @@ def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
 
 
 def repair_orphans(tool: Tool, call: Call) -> None:
-    """Before a call about specs, settle runs whose process died, so that no spec stays stuck."""
+    """Before a call about specs, repair runs whose process died, so that no spec stays stuck."""
     if tool.toolset == "specs":
-        from clew.work.runs.repair_on_call import attend
+        from clew.work.runs.repair_on_call import repair_on_call
 
-        attend(call.settings)
+        repair_on_call(call.settings)

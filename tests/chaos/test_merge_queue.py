@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from clew.work.journal.activity import has_open_runs
+from clew.work.journal.active import has_active_runs
 from clew.work.runs.reconcile import reconcile
 from tests.support.faults import (
     EIO,
@@ -32,13 +32,11 @@ MERGE = """
 import sys
 from pathlib import Path
 from clew.kit.errors import ClewError
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
 from clew.work.merging.queue import Merger
-from clew.work.paths import Places
-root = Path(sys.argv[1])
+from clew.work.workspace import Workspace
+work = Workspace(Path(sys.argv[1]))
 try:
-    for result in Merger(Places(root), SpecStore(root), load_config(root)).merge(sys.argv[2:]):
+    for result in Merger(work, work.config()).merge(sys.argv[2:]):
         print(result.status, result.note)
 except (ClewError, OSError) as error:
     sys.exit(f"refused: {error}")
@@ -46,12 +44,10 @@ except (ClewError, OSError) as error:
 STOPPED = """
 import os, signal, sys
 from pathlib import Path
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
 from clew.work.merging.queue import Merger
-from clew.work.paths import Places
-root = Path(sys.argv[1])
-with Merger(Places(root), SpecStore(root), load_config(root))._alone():
+from clew.work.workspace import Workspace
+work = Workspace(Path(sys.argv[1]))
+with Merger(work, work.config())._alone():
     os.kill(os.getpid(), signal.SIGSTOP)
 """
 
@@ -76,12 +72,12 @@ def assert_old_or_new(shop, old):
 
 def assert_merges_now(shop):
     """Whatever happened, the next command gets it done."""
-    reconcile(shop.places)
+    reconcile(shop.work)
     shop.merge("001")
     assert shop.shown("new.txt") == "new\n"
     assert shop.repo.git("status", "--porcelain") == b" M b.txt\n"
     assert shop.store.load("001").status == "completed"
-    assert not has_open_runs(shop.root)
+    assert not has_active_runs(shop.root)
 
 
 @pytest.mark.parametrize("fault", amount([KILL], [KILL, EIO, ENOSPC]))

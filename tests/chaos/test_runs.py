@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from clew.kit.errors import ClewError
-from clew.work.journal.journal import open_journal
-from clew.work.model import Phase, Request
+from clew.work.model import Phase, Request, RunPlan
 from clew.work.processes.identity import is_alive, own_identity, processes_of_run, send_signal
-from clew.work.runs.launch import continuation, start_run
+from clew.work.runs.prepare import continuation, start_run
 from clew.work.runs.reconcile import reconcile
 from clew.work.runs.stop import stop_run
 from tests.support.faults import (
@@ -29,6 +28,7 @@ from tests.support.faults import (
     small_disk,
     steps_of,
 )
+from tests.support.journals import open_journal
 from tests.support.proof import amount
 from tests.support.waiting import wait_until
 from tests.work.conftest import SCRIPT, Project, kill
@@ -38,19 +38,17 @@ START = """
 import sys, time
 from pathlib import Path
 from clew.kit.errors import ClewError
-from clew.work.journal.journal import open_journal
-from clew.work.runs.launch import start_run
-from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
-from clew.work.paths import Places
+from clew.work.runs.prepare import start_run
+from clew.work.model import AgentChoice, Limits, RunPlan, RunRequest
+from clew.work.workspace import Workspace
 root, *command = sys.argv[1:]
-places = Places(Path(root))
-request = RunRequest("001", "Do it.", agent=AgentChoice("command", command=tuple(command)),
-                     limits=Limits(stop_grace_seconds=2), worktree=WorktreeSettings())
+work = Workspace(Path(root))
+plan = RunPlan(agent=AgentChoice("command", command=tuple(command)),
+               limits=Limits(stop_grace_seconds=2))
 try:
-    run = start_run(places, request, seconds=20)
+    run = start_run(work, RunRequest("001", "Do it.", plan), seconds=20)
     while not sys.stdin.closed:
-        with open_journal(places) as journal:
-            run = journal.get(run.run_id)
+        run = work.journal.get(run.run_id)
         if not run.is_open or not Path(f"/proc/{run.owner.pid}").exists():
             break
         time.sleep(0.05)
@@ -68,9 +66,9 @@ def project(tmp_path):
 
 def end_everything(project):
     """kill -9 whatever a project's runs still have."""
-    if not project.places.journal.exists():
+    if not project.paths.journal.exists():
         return
-    with open_journal(project.places) as journal:
+    with open_journal(project.paths) as journal:
         runs = journal.runs()
     for one in runs:
         for process in [*processes_of_run(one.run_id), one.owner]:
@@ -84,11 +82,11 @@ def agent(*steps):
 
 def settled(project):
     """The newest run once nobody owns it, or None if none was ever claimed."""
-    with open_journal(project.places) as journal:
+    with open_journal(project.paths) as journal:
         found = journal.latest("001")
     if found is None:
         return None
-    wait_until(lambda: reconcile(project.places) or not project.run(found.run_id).is_open)
+    wait_until(lambda: reconcile(project.work) or not project.run(found.run_id).is_open)
     return project.run(found.run_id)
 
 
@@ -98,7 +96,7 @@ def assert_can_go_on(project, before=None):
     if before is not None:
         assert processes_of_run(before.run_id) == []
         request = continuation(request, before)
-    after = project.ended(start_run(project.places, request, seconds=20))
+    after = project.ended(start_run(project.work, request, seconds=20))
     assert after.phase == "finished", (after.phase, after.failure)
     assert (Path(after.worktree) / "after.txt").exists()
     return after
@@ -131,11 +129,11 @@ def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
     started = project.start("edit", "say", "hang")
     wait_until(lambda: "hello" in project.log())
     send_signal(started.owner, signal.SIGSTOP)
-    assert reconcile(project.places) == []
+    assert reconcile(project.work) == []
     assert project.run(started.run_id).is_open
     with pytest.raises(ClewError):
-        start_run(project.places, project.request("say"))
-    with open_journal(project.places) as journal:
+        start_run(project.work, project.request("say"))
+    with open_journal(project.paths) as journal:
         journal.ask(started.run_id, Request.PAUSE)
     kill(started.owner)
     wait_until(lambda: not is_alive(started.owner))
@@ -150,7 +148,7 @@ def test_a_stopped_agent_can_be_cancelled(project, faults):
     started = project.start("edit", "say", "hang")
     wait_until(lambda: "hello" in project.log())
     send_signal(project.run(started.run_id).agent_process, signal.SIGSTOP)
-    stop_run(project.places, "001", Request.CANCEL, seconds=20)
+    stop_run(project.work, "001", Request.CANCEL, seconds=20)
     assert project.ended(started).phase == "cancelled"
     assert processes_of_run(started.run_id) == []
     faults.survived()
@@ -168,13 +166,13 @@ def test_forged_owners_neither_hold_a_spec_nor_get_innocents_killed(project, fau
     ]
     order = (Phase.PREPARED, Phase.WORKTREE, Phase.STARTED, Phase.AGENT_EXITED)
     for number, owner in enumerate(forged):
-        with open_journal(project.places) as journal:
+        with open_journal(project.paths) as journal:
             spec = f"10{number}"
-            one = journal.claim(spec, mode="single", agent="command", model=None, plan={})
+            one = journal.claim(spec, RunPlan(), mode="single")
             for phase in order[1 : order.index(Phase(place)) + 1]:
                 journal.move(one.run_id, phase)
             journal.update(one.run_id, owner=owner, agent_process=owner)
-        reconcile(project.places)
+        reconcile(project.work)
         assert not project.run(one.run_id).is_open
         assert is_alive(own)
         faults.survived()
@@ -185,11 +183,11 @@ def test_forged_owners_neither_hold_a_spec_nor_get_innocents_killed(project, fau
 def test_a_run_of_another_machine_is_left_alone_while_it_holds_its_lock(project, tmp_path, faults):
     started = project.start("edit", "say", "hang")
     wait_until(lambda: "hello" in project.log())
-    with open_journal(project.places) as journal:
+    with open_journal(project.paths) as journal:
         journal.update(started.run_id, owner=replace(started.owner, boot="another machine"))
     code = (
-        "import sys; from pathlib import Path; from clew.work.paths import Places;"
-        "from clew.work.runs.reconcile import reconcile; print(reconcile(Places(Path(sys.argv[1]))))"
+        "import sys; from pathlib import Path; from clew.work.workspace import Workspace;"
+        "from clew.work.runs.reconcile import reconcile; print(reconcile(Workspace(Path(sys.argv[1]))))"
     )
     other = {"CLEW_HOME": str(tmp_path / "other")}
     assert run(python(code, project.root), env=other).stdout == "[]\n"

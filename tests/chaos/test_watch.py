@@ -12,9 +12,9 @@ import pytest
 
 from clew.kit.errors import Conflict, NotFound
 from clew.work.processes.identity import identity_of, is_alive, own_identity, send_signal
-from clew.work.scheduling.watch_control import (
+from clew.work.scheduling.process import start_watch
+from clew.work.scheduling.watch import (
     is_watched,
-    start_watch,
     stop_watch,
     watch_lock,
     watch_status,
@@ -51,8 +51,8 @@ def shop(tmp_path):
     made = Shop(tmp_path / "shop")
     made.configure("watch:", "  poll_interval_ms: 100")
     yield made
-    if is_watched(made.places):
-        stop_watch(made.places, 10)
+    if is_watched(made.paths):
+        stop_watch(made.paths, 10)
 
 
 def kill(pid):
@@ -64,15 +64,15 @@ def kill(pid):
 
 def test_a_killed_watch_is_replaced(shop, faults):
     for _ in range(amount(1, 5)):
-        pid = start_watch(shop.places)
-        assert watch_status(shop.places)["watch_running"]
+        pid = start_watch(shop.work)
+        assert watch_status(shop.paths)["watch_running"]
         kill(pid)
-        wait_until(lambda: not watch_status(shop.places)["watch_running"])
+        wait_until(lambda: not watch_status(shop.paths)["watch_running"])
         with pytest.raises(NotFound, match="Watch is not running"):
-            stop_watch(shop.places)
+            stop_watch(shop.paths)
         faults.survived()
     shop.finished("001", {"new.txt": "new\n"})
-    start_watch(shop.places)
+    start_watch(shop.work)
     wait_until(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
 
 
@@ -80,36 +80,36 @@ def test_a_killed_watch_is_replaced(shop, faults):
 def test_a_watch_that_is_killed_while_it_merges_loses_nothing(shop, dice, faults):
     for number in range(amount(1, 6)):
         shop.finished(f"{number:03}", {f"{number}.txt": "new\n"})
-        pid = start_watch(shop.places)
+        pid = start_watch(shop.work)
         wait_until(lambda n=number: shop.entry(f"{n:03}"))
         kill(pid)
-        start_watch(shop.places)
+        start_watch(shop.work)
         name = f"{number}.txt"
         wait_until(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
-        stop_watch(shop.places, 10)
+        stop_watch(shop.paths, 10)
         assert shop.repo.git("status", "--porcelain") == b""
         faults.survived()
 
 
 @pytest.mark.thorough
 def test_a_stopped_watch_is_still_the_one_watch_and_can_be_ended(shop, faults):
-    pid = start_watch(shop.places)
+    pid = start_watch(shop.work)
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: is_stopped(pid))
     with pytest.raises(Conflict, match="already running"):
-        start_watch(shop.places)
-    stop_watch(shop.places, 10)
-    wait_until(lambda: not is_watched(shop.places))
+        start_watch(shop.work)
+    stop_watch(shop.paths, 10)
+    wait_until(lambda: not is_watched(shop.paths))
     faults.survived()
 
 
 def test_the_pid_of_an_innocent_process_is_never_signalled(shop, faults):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as innocent:
         for text in (str(innocent.pid), "1", "-1", "0", "999999999", "x", ""):
-            shop.places.watch_pid.write_text(text)
-            assert not watch_status(shop.places)["watch_running"]
+            shop.paths.watch_pid.write_text(text)
+            assert not watch_status(shop.paths)["watch_running"]
             with pytest.raises(NotFound, match="Watch is not running"):
-                stop_watch(shop.places)
+                stop_watch(shop.paths)
             faults.survived()
         assert innocent.poll() is None
         innocent.stdin.close()
@@ -119,14 +119,14 @@ def test_the_pid_of_an_innocent_process_is_never_signalled(shop, faults):
 @pytest.mark.thorough
 def test_a_watch_that_runs_elsewhere_is_told_and_no_innocent_is_signalled(shop, faults):
     """In a container or on another machine its pid is that of some other process here."""
-    own, lock = own_identity(), watch_lock(shop.places)
+    own, lock = own_identity(), watch_lock(shop.paths)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as innocent:
         pid, started = innocent.pid, identity_of(innocent.pid).started
-        shop.places.watch_pid.write_text(str(pid))
+        shop.paths.watch_pid.write_text(str(pid))
         for named in ("", str(pid), f"{pid} ticks-1 {own.boot}", f"{pid} {started} elsewhere"):
-            (shop.places.store / "watch.lock").write_text(named)
+            (shop.paths.store / "watch.lock").write_text(named)
             with pytest.raises(Conflict, match="not as a process that can be seen from here"):
-                stop_watch(shop.places)
+                stop_watch(shop.paths)
             faults.survived()
         assert innocent.poll() is None
         innocent.stdin.close()
@@ -145,7 +145,7 @@ def test_of_two_machines_that_share_a_checkout_one_watches(shop, tmp_path, fault
         assert "Watch is already running" in "".join(told)
         stopping = start(watch(shop.root, "--stop"), env={"CLEW_HOME": str(tmp_path / "three")})
         assert ended(stopping) == (0, "")
-        assert not is_watched(shop.places), turns
+        assert not is_watched(shop.paths), turns
         faults.survived()
 
 
@@ -174,7 +174,7 @@ def test_the_clock_jumps_while_it_watches(shop, tmp_path, faults, monkeypatch):
     shift = turn(tmp_path / "clock", 0)
     for name, value in clock(shift).items():
         monkeypatch.setenv(name, value)
-    process = identity_of(start_watch(shop.places))
+    process = identity_of(start_watch(shop.work))
     for number, seconds in enumerate((10**9, -(10**9), 0)):
         turn(shift, seconds)
         shop.finished(f"{number:03}", {f"{number}.txt": "new\n"})
@@ -196,19 +196,19 @@ def test_a_read_only_disk_is_told_and_does_not_end_the_watch(tmp_path, faults, m
             assert_civil(refused)
             assert "Read-only file system" in refused.stderr
         old = shop.main()
-        process = identity_of(start_watch(shop.places))
+        process = identity_of(start_watch(shop.work))
         wait_until(lambda: shop.main() != old)
         with disk.read_only():
             for _ in range(20):
-                assert is_alive(process), (shop.places.store / "watch.stderr").read_text()
+                assert is_alive(process), (shop.paths.store / "watch.log").read_text()
                 time.sleep(0.05)
-            assert watch_status(shop.places)["watch_running"]
+            assert watch_status(shop.paths)["watch_running"]
             refused = run(watch(shop.root, "--background"))
             assert_civil(refused)
             assert refused.returncode == 1
         shop.finished("002", {"more.txt": "new\n"})
         wait_until(lambda: "more.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
-        stop_watch(shop.places, 10)
+        stop_watch(shop.paths, 10)
         wait_until(lambda: not is_alive(process))
         faults.survived()
 
@@ -218,15 +218,15 @@ def test_a_full_disk_does_not_end_the_watch(tmp_path, faults, monkeypatch):
         monkeypatch.setenv("CLEW_HOME", str(disk.path / "home"))
         shop = Shop(disk.path / "shop")
         shop.configure("watch:", "  poll_interval_ms: 100")
-        pid = start_watch(shop.places)
+        pid = start_watch(shop.work)
         process = identity_of(pid)
         disk.leave(0)
         for _ in range(20):
-            assert is_alive(process), (shop.places.store / "watch.stderr").read_text()
+            assert is_alive(process), (shop.paths.store / "watch.log").read_text()
             time.sleep(0.05)
         disk.empty()
         shop.finished("001", {"new.txt": "new\n"})
         wait_until(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
-        stop_watch(shop.places, 10)
+        stop_watch(shop.paths, 10)
         wait_until(lambda: not is_alive(process))
         faults.survived()

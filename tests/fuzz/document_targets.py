@@ -23,8 +23,7 @@ from clew.specs.query.search import find_specs
 from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore
 from clew.work.agents.options import WorkOptions, limits_of, worktree_settings
-from clew.work.split.parse import read_answer
-from clew.work.split.plan import Demand, Piece, problems, put_right
+from clew.work.split.plan import Demand, Piece, ordered, problems, read_answer
 from tests.fuzz.corpus import as_text
 from tests.specs.making import Project
 
@@ -113,7 +112,7 @@ def read_split_answer(data):
         return
     wrong = problems(_PIECE, members)
     if not wrong:
-        kept, _ = put_right(_PIECE, members)
+        kept, _ = ordered(_PIECE, members)
         assert len(kept) == len(members)
     assert all(wrong)
 

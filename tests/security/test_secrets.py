@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.redact import SecretLines, redact_patch
 from clew.work.agents.output import StreamReader
 from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.model import AgentChoice
-from clew.work.paths import Places
-from clew.work.runs.launch import start_run
+from clew.work.runs.prepare import start_run
 from tests.support.client import BIN
 from tests.support.faults import run
 from tests.work.conftest import Project
@@ -92,20 +91,20 @@ def test_secrets_are_neither_in_the_index_nor_in_the_logs(ground):
     ground.repository.commit("keys", {"keys.txt": f"key = {AWS}\ntoken = {GITHUB}\n{text}\n"})
     ground.repository.commit("no keys", {"keys.txt": "gone\n"})
     assert run([BIN / "commitmux", "sync", "--db", ground.database]).returncode == 0
-    places = Places(ground.root)
-    log = RunLog(places, "001", "run")
+    paths = ProjectPaths(ground.root)
+    log = RunLog(paths, "001", "run")
     log.add(Event(EventKind.TEXT, f"export KEY={AWS}"))
     log.add(Event(EventKind.TOOL, f"curl -H {GITHUB}", {"input": {"header": GITHUB, "key": text}}))
     log.close()
-    for path in [*ground.base.glob("db*"), places.log("001"), places.events("001")]:
+    for path in [*ground.base.glob("db*"), paths.log_file("001"), paths.events_file("001")]:
         assert_clean(path.read_bytes().decode("utf-8", "replace"))
     for sha in ("HEAD", "HEAD~1"):
         words = ["patch", "r", ground.repository.text("rev-parse", sha), "--db", ground.database]
         done = run([BIN / "commitmux", *words])
         assert "[redacted private key]" in done.stdout
         assert_clean(done.stdout)
-    assert "[redacted aws access key]" in places.log("001").read_text()
-    assert json.loads(places.events("001").read_text().splitlines()[1])["input"]
+    assert "[redacted aws access key]" in paths.log_file("001").read_text()
+    assert json.loads(paths.events_file("001").read_text().splitlines()[1])["input"]
 
 
 def test_a_run_whose_agent_prints_a_key_and_a_token(tmp_path):
@@ -114,10 +113,10 @@ def test_a_run_whose_agent_prints_a_key_and_a_token(tmp_path):
     script = tmp_path / "agent.py"
     script.write_text(AGENT.format(lines=KEY, token=GITHUB))
     agent = AgentChoice("command", command=(sys.executable, str(script)))
-    ended = project.ended(start_run(project.places, replace(project.request(), agent=agent)))
+    ended = project.ended(start_run(project.work, project.request(agent=agent)))
     assert ended.exit_code == 3
     assert "[redacted private key]" in project.log()
     assert "[redacted github token]" in project.log()
-    kept = [project.log(), project.places.events("001").read_text(), str(vars(ended))]
+    kept = [project.log(), project.paths.events_file("001").read_text(), str(vars(ended))]
     kept += [path.read_bytes().decode("latin-1") for path in project.root.rglob("*.sqlite3*")]
     assert_clean("\n".join(kept).replace(f"last {BODY[1]}", ""))

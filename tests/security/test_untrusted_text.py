@@ -13,10 +13,9 @@ from clew.advisors.conversation import model_sections as modelwriter
 from clew.advisors.conversation.result import brief_data
 from clew.advisors.extract.facts import from_text
 from clew.catalog.faces import FACES
+from clew.kit.paths import ProjectPaths
 from clew.thread.brief.brief import for_prompt
-from clew.work.agents.prompt_files import bundled_prompts, fenced, render
-from clew.work.agents.run_prompt import _context
-from clew.work.paths import Places
+from clew.work.agents.prompt import _context, bundled_prompts, fenced, render
 from tests.support.client import BIN
 from tests.support.faults import run
 
@@ -39,7 +38,7 @@ def test_a_brief_for_an_agent_begins_with_it(ground):
 @pytest.mark.parametrize("name", sorted({"standard", "split"}))
 def test_the_prompts_of_agents_say_it(ground, name):
     values = {"spec.fenced": fenced(f"```\n{LURE}\n```"), "spec.id": "001"}
-    text = render(name, Places(ground.root), values)
+    text = render(name, ProjectPaths(ground.root), values)
     assert name in bundled_prompts()
     assert _IS_DATA.search(text)
     assert f"````markdown\n```\n{LURE}\n```\n````" in text, "a block cannot end itself"

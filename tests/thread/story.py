@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
+from clew.kit.paths import ProjectPaths
 from clew.thread.rooms import open_rooms
-from clew.work.journal.journal import open_journal
-from clew.work.model import Phase, RunRequest
-from clew.work.paths import Places
+from clew.work.model import AgentChoice, Phase, RunPlan
+from tests.support.journals import open_journal
 from tests.support.repos import Repository
 
 SPEC = "2026-01-22-001-x7m"
@@ -215,14 +215,12 @@ def add_documents(story):
 
 def add_runs(story):
     """Two attempts at the spec: one failed, one finished. Their ids, oldest first."""
-    places = Places(story.root)
+    paths = ProjectPaths(story.root)
     ids = []
-    with open_journal(places) as journal:
+    with open_journal(paths) as journal:
         for failure in ("The tests failed", None):
-            request = RunRequest(SPEC, "prompt")
-            run = journal.claim(
-                SPEC, mode="single", agent="claude", model="opus", plan=request.as_plan()
-            )
+            plan = RunPlan(agent=AgentChoice("claude", model="opus"))
+            run = journal.claim(SPEC, plan, mode="single")
             ids.append(run.run_id)
             if failure:
                 journal.move(run.run_id, Phase.FAILED, failure=failure, cost_usd=0.1)

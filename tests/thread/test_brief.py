@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from clew.daemons import WIRING
 from clew.kit.errors import Invalid, NotFound
 from clew.thread.brief.brief import brief, for_prompt
 from clew.thread.budget import pack_data, pack_text
-from clew.work.runs.prepare import named_brief
 from tests.thread.story import OPEN, SPEC, add_index, spec_text
 
 
@@ -122,9 +122,7 @@ def test_git_alone_is_enough(bare_story):
 
 
 def test_runs_get_it_with_their_prompt(story):
-    made = named_brief(story.root)
-    assert made is not None
-    text = made(OPEN)
+    text = WIRING.brief(story.root, OPEN)
     assert text == for_prompt(story.root, OPEN)
     assert "Nightly job" in text
     assert text.startswith("What this project's history")

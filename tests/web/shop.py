@@ -11,7 +11,7 @@ from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.specs.store.store import SpecStore
-from clew.work.paths import Places
+from clew.work.workspace import Workspace
 from tests.support.client import BIN
 from tests.support.http import HttpServer, http_server
 from tests.support.repos import Repository
@@ -89,7 +89,8 @@ class Shop:
     def __init__(self, path):
         self.repo = Repository(path)
         self.root = self.repo.path
-        self.places = Places(self.root)
+        self.work = Workspace(self.root)
+        self.paths = self.work.paths
         self.database = Path(path).parent / "history.sqlite3"
         (self.root / ".chant" / "specs").mkdir(parents=True)
         command = json.dumps([sys.executable, str(AGENT)])

@@ -37,7 +37,7 @@ LOOKS = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_every_page_is_accessible_and_fits(shop, visit, pictures, private_home, look):
     shop.filled()
-    begin_work(shop.places, shop.store, ("2026-03-02-001-abc",), Mode())
+    begin_work(shop.work, ("2026-03-02-001-abc",), Mode())
     sha = shop.repo.head()
     troubles = []
     with shop.serve() as server:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from clew.work.agents.run_prompt import build_prompt
-from clew.work.journal.journal import open_journal
-from clew.work.model import WorktreeSettings
+from clew.work.agents.prompt import build_prompt
+from clew.work.model import RunPlan
 from clew.work.scheduling.start import Mode, begin_work
+from tests.support.journals import open_journal
 from tests.support.waiting import wait_until
 
 READY, ATTENTION = "2026-03-02-001-abc", "2026-03-02-005-mno"
@@ -44,7 +44,7 @@ def test_a_live_log_is_followed_to_its_end(shop, visit, private_home):
 
 def test_the_board_shows_the_last_line_of_a_running_agent(shop, visit, private_home):
     shop.specs()
-    begin_work(shop.places, shop.store, (READY,), Mode())
+    begin_work(shop.work, (READY,), Mode())
     with shop.serve() as server:
         page = visit(server).connected()
         line = page.locator(f'[data-log="{READY}"]')
@@ -57,20 +57,20 @@ def test_the_board_shows_the_last_line_of_a_running_agent(shop, visit, private_h
 
 def test_a_run_whose_owner_died_is_put_right_while_one_looks(shop, visit):
     shop.specs()
-    begin_work(shop.places, shop.store, (READY,), Mode())
+    begin_work(shop.work, (READY,), Mode())
     with shop.serve() as server:
         page = visit(server).connected()
         page.locator(f"#card-{READY} .running").wait_for()
-        with open_journal(shop.places) as journal:
+        with open_journal(shop.paths) as journal:
             os.kill(journal.open_run(READY).owner.pid, signal.SIGKILL)
         page.locator(f"#card-{READY} .running").wait_for(state="detached")
-        with open_journal(shop.places) as journal:
+        with open_journal(shop.paths) as journal:
             assert journal.latest(READY).phase == "interrupted"
 
 
 def test_an_agent_is_paused_taken_over_and_released(shop, visit, private_home):
     shop.specs()
-    begin_work(shop.places, shop.store, (READY,), Mode())
+    begin_work(shop.work, (READY,), Mode())
     with shop.serve() as server:
         opened = visit(server)
         opened.go(f"/specs/{READY}")
@@ -98,12 +98,8 @@ def test_a_comment_on_a_diff_reaches_the_next_attempt(shop, visit):
         page.locator("tr.remark", has_text="Close the file, please.").wait_for()
     spec = shop.store.load(ATTENTION)
     assert "- `src/customers.py:2` Close the file, please.\n  Use with." in spec.body
-    from clew.specs.store.config import load_config
-
-    prompt = build_prompt(
-        shop.places, load_config(shop.root), spec, "standard",
-        settings=WorktreeSettings(), model=None, earlier=None, brief=None,
-    )  # fmt: skip
+    config = shop.work.config()
+    prompt = build_prompt(shop.paths, config, spec, RunPlan(), earlier=None, brief=None)
     assert "Close the file, please." in prompt
 
 

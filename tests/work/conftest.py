@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.work.journal.journal import open_journal
-from clew.work.model import AgentChoice, Limits, RunRequest, WorktreeSettings
-from clew.work.paths import Places
+from clew.work.model import AgentChoice, Limits, RunPlan, RunRequest, WorktreeSettings
 from clew.work.processes.identity import processes_of_run
-from clew.work.runs.launch import start_run
+from clew.work.runs.prepare import start_run
+from clew.work.workspace import Workspace
+from tests.support.journals import open_journal
 from tests.support.repos import Repository
 from tests.support.waiting import wait_until
 
@@ -27,33 +27,33 @@ class Project:
         self.repo = Repository(path)
         self.repo.commit("first", {"README.md": "hello\n", ".gitignore": "ignored/\n.env\n"})
         self.root = self.repo.path
-        self.places = Places(self.root)
+        self.work = Workspace(self.root)
+        self.paths = self.work.paths
 
-    def request(self, *steps, spec_id="001", limits=None, worktree=None, **settings):
+    def request(
+        self, *steps, spec_id="001", prompt="Do it.\n", limits=None, worktree=None, **settings
+    ):
         """A run of the scripted agent."""
         command = (sys.executable, str(SCRIPT), *steps)
-        return RunRequest(
-            spec_id,
-            settings.pop("prompt", "Do it.\n"),
-            agent=AgentChoice("command", command=command),
+        plan = RunPlan(
+            agent=settings.pop("agent", AgentChoice("command", command=command)),
             limits=limits or Limits(stop_grace_seconds=2),
             worktree=worktree or WorktreeSettings(),
             **settings,
         )
+        return RunRequest(spec_id, prompt, plan)
 
     def start(self, *steps, **settings):
         """Start a run."""
-        return start_run(self.places, self.request(*steps, **settings), seconds=20)
+        return start_run(self.work, self.request(*steps, **settings), seconds=20)
 
     def run(self, run_id):
         """The run as it is now."""
-        with open_journal(self.places) as journal:
-            return journal.get(run_id)
+        return self.work.journal.get(run_id)
 
     def history(self, run_id):
         """The phases a run went through."""
-        with open_journal(self.places) as journal:
-            return [move.after for move in journal.history(run_id)]
+        return [move.after for move in self.work.journal.history(run_id)]
 
     def ended(self, run, seconds=30):
         """The run once its supervisor is done with it."""
@@ -66,16 +66,22 @@ class Project:
 
     def log(self, spec_id="001"):
         """The spec's log."""
-        return self.places.log(spec_id).read_text(encoding="utf-8")
+        return self.paths.log_file(spec_id).read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def project(tmp_path):
     """A project; whatever it still runs at the end is ended."""
     made = Project(tmp_path / "house")
-    yield made
-    if made.places.journal.exists():
-        with open_journal(made.places) as journal:
+    with made.work:
+        yield made
+        end_runs(made.work)
+
+
+def end_runs(work):
+    """End whatever a project still runs."""
+    if work.paths.journal.exists():
+        with open_journal(work.paths) as journal:  # a test may have moved the other one away
             runs = journal.runs()
         for run in runs:
             for process in [*processes_of_run(run.run_id), run.owner]:

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
-from clew.work.agents.mcp_config import server_command, write_config
+from clew.work.agents.command_line import _server_command, _write_config
 from clew.work.agents.output import _READERS
 from clew.work.agents.table import AGENTS, PERMISSIONS, agent_words, check_agent
 from clew.work.model import AgentChoice
@@ -24,7 +24,7 @@ KNOWN = {
 
 def words(name, mcp_words=(), **settings):
     choice = AgentChoice(name, **settings)
-    return agent_words(choice, f"/bin/{name}", places=KNOWN, mcp_words=mcp_words)
+    return agent_words(choice, f"/bin/{name}", paths=KNOWN, mcp_words=mcp_words)
 
 
 def test_claude_takes_its_prompt_from_input_and_only_our_server():
@@ -67,30 +67,30 @@ def test_every_row_is_whole():
 
 
 def test_the_server_of_a_run_leads_to_the_real_project(tmp_path, project):
-    assert write_config("mcpServers", project.root, tmp_path) == ()
+    assert _write_config("mcpServers", project.root, tmp_path) == ()
     path = tmp_path / "mcp.json"
     server = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]["chant"]
     assert (server["type"], server["env"]) == ("stdio", {"CLEW_PROJECT": str(project.root)})
     assert path.stat().st_mode & 0o077 == 0
-    write_config("opencode", project.root, tmp_path)
+    _write_config("opencode", project.root, tmp_path)
     entry = json.loads((tmp_path / "opencode.json").read_text(encoding="utf-8"))["mcp"]["chant"]
-    assert entry["command"] == server_command(project.root)
+    assert entry["command"] == _server_command(project.root)
     assert entry["environment"] == {"CLEW_PROJECT": str(project.root)}
 
 
 def test_codex_is_told_of_the_server_in_toml(tmp_path):
     root = tmp_path / 'odd "name"\\'
-    given = write_config("codex", root, tmp_path)
+    given = _write_config("codex", root, tmp_path)
     parsed = tomllib.loads("\n".join(word for word in given if word != "--config"))
     server = parsed["mcp_servers"]["chant"]
-    assert [server["command"], *server["args"]] == server_command(root)
+    assert [server["command"], *server["args"]] == _server_command(root)
     assert server["env"] == {"CLEW_PROJECT": str(root)}
 
 
 def test_the_server_command_answers_anywhere(project):
     asked = b'{"jsonrpc":"2.0","method":"tools/list","id":1}\n'
     done = subprocess.run(
-        server_command(project.root),
+        _server_command(project.root),
         input=asked,
         capture_output=True,
         cwd="/",

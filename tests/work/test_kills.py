@@ -11,30 +11,31 @@ import pytest
 
 from clew.kit.errors import Unavailable
 from clew.kit.locks import try_lock
-from clew.work.journal.activity import AT_REST, has_open_runs
-from clew.work.journal.journal import open_journal
-from clew.work.model import ENDED, Phase, Request, WorktreeSettings, new_run_id
+from clew.work.journal.active import IS_ACTIVE, has_active_runs
+from clew.work.model import AT_REST, Phase, Request, RunPlan, WorktreeSettings, new_run_id
 from clew.work.processes.identity import is_alive, processes_of_run
-from clew.work.runs.launch import continuation, start_run
+from clew.work.runs.prepare import continuation, start_run
 from clew.work.runs.reconcile import reconcile
+from clew.work.workspace import Workspace
+from tests.support.journals import open_journal
 from tests.support.waiting import wait_until
 from tests.work.conftest import kill
-from tests.work.test_journal import CLAIM
+from tests.work.journal.test_runs import CLAIM
 
 
 def settled(project, run):
     """The run after its owner is gone and the next command came by."""
     wait_until(lambda: not is_alive(project.run(run.run_id).owner))
-    wait_until(lambda: reconcile(project.places) or not project.run(run.run_id).is_open)
+    wait_until(lambda: reconcile(project.work) or not project.run(run.run_id).is_open)
     return project.run(run.run_id)
 
 
 def assert_can_go_on(project, run):
     """The spec is free, and a further run has the earlier one's work."""
     assert processes_of_run(run.run_id) == []
-    assert reconcile(project.places) == []
+    assert reconcile(project.work) == []
     following = continuation(project.request("edit=after.txt", "commit=after.txt"), run)
-    after = project.ended(start_run(project.places, following, seconds=20))
+    after = project.ended(start_run(project.work, following, seconds=20))
     assert (after.phase, after.attempt) == ("finished", run.attempt + 1)
 
 
@@ -44,7 +45,7 @@ def test_the_starter_is_killed_after_its_claim(project):
         input="go\n", capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout == "won\n"
-    (found,) = reconcile(project.places)
+    (found,) = reconcile(project.work)
     assert (found.run.phase, found.run.failure_class) == ("interrupted", "supervisor")
     assert project.ended(project.start("edit", "commit")).phase == "finished"
 
@@ -53,7 +54,7 @@ def test_the_supervisor_is_killed_while_the_worktree_is_set_up(project):
     settings = WorktreeSettings(setup=("echo half > half.txt; kill -9 $PPID; sleep 600",))
     with pytest.raises(Unavailable, match="supervisor ended at once"):
         project.start("edit", worktree=settings)
-    with open_journal(project.places) as journal:
+    with open_journal(project.paths) as journal:
         run = journal.latest("001")
     run = settled(project, run)
     assert (run.phase, run.failure_class) == ("interrupted", "supervisor")
@@ -81,7 +82,7 @@ def test_the_supervisor_is_killed_as_the_agent_ends(project):
     try:
         run = project.start("edit", "kill_supervisor")
     except Unavailable:  # it may die before it answers
-        with open_journal(project.places) as journal:
+        with open_journal(project.paths) as journal:
             run = journal.latest("001")
     run = settled(project, run)
     assert run.phase == "interrupted"
@@ -110,29 +111,14 @@ def test_supervisor_and_agent_are_killed_together(project):
     assert_can_go_on(project, run)
 
 
-def test_finishing_that_breaks_off_is_tried_again_and_then_given_up(project):
-    # A function of another shape: it raises what nobody expects, as a bug would.
-    run = project.start("edit", "commit", finisher="clew.work.processes.identity:wait_until_gone")
-    wait_until(lambda: project.run(run.run_id).phase == "agent_exited")
-
-    def given_up():
-        reconcile(project.places)
-        return not project.run(run.run_id).is_open
-
-    wait_until(given_up)
-    run = project.run(run.run_id)
-    assert (run.phase, run.failure_class, run.finishings) == ("failed", "finishing", 3)
-    assert_can_go_on(project, run)
-
-
 def test_a_run_whose_agent_ended_is_concluded_by_what_was_recorded(project):
     run = project.ended(project.start("edit", "commit"))
-    with open_journal(project.places) as journal:
-        again = journal.claim("002", mode="single", agent="command", model=None, plan=run.plan)
+    with open_journal(project.paths) as journal:
+        again = journal.claim("002", run.plan, mode="single")
         for phase in (Phase.WORKTREE, Phase.STARTED, Phase.AGENT_EXITED):
             journal.move(again.run_id, phase)
         journal.update(again.run_id, owner=replace(again.owner, started="ticks-1"))
-    (found,) = reconcile(project.places)
+    (found,) = reconcile(project.work)
     assert found.run.phase == "finished"
 
 
@@ -141,51 +127,50 @@ def test_a_pid_that_another_process_has_now_does_not_keep_a_run_alive(project):
     wait_until(lambda: "hello" in project.log())
     kill(run.owner)
     wait_until(lambda: not is_alive(run.owner))
-    with open_journal(project.places) as journal:
-        own = journal.claim("002", mode="single", agent="command", model=None, plan={}).owner
+    with open_journal(project.paths) as journal:
+        own = journal.claim("002", RunPlan(), mode="single").owner
         # This test's own pid, as if the supervisor had had it before.
         journal.update(run.run_id, owner=replace(own, started="ticks-1"))
         journal.move(journal.open_run("002").run_id, Phase.CANCELLED)
-    (found,) = reconcile(project.places)
+    (found,) = reconcile(project.work)
     assert found.run.phase == "interrupted"
     assert processes_of_run(run.run_id) == []
 
 
 def test_a_restart_of_the_machine_is_told_apart(project):
-    with open_journal(project.places) as journal:
-        run = journal.claim("001", mode="single", agent="command", model=None, plan={})
+    with open_journal(project.paths) as journal:
+        run = journal.claim("001", RunPlan(), mode="single")
         journal.update(run.run_id, owner=replace(run.owner, boot="an earlier one"))
-    (found,) = reconcile(project.places)
+    (found,) = reconcile(project.work)
     assert (found.run.phase, found.run.failure_class) == ("interrupted", "reboot")
 
 
 def test_a_living_run_is_left_alone_and_so_is_one_that_is_being_started(project):
     run = project.start("say", "hang")
     starting = new_run_id()
-    lock = try_lock(project.places.run_lock(starting))
-    with open_journal(project.places) as journal:
-        claimed = {"mode": "single", "agent": "command", "model": None, "plan": {}}
-        journal.claim("002", run_id=starting, **claimed)
-    assert reconcile(project.places) == []
+    lock = try_lock(project.paths.run_lock(starting))
+    with open_journal(project.paths) as journal:
+        journal.claim("002", RunPlan(), mode="single", run_id=starting)
+    assert reconcile(project.work) == []
     assert project.run(run.run_id).phase == "started"
     lock.release()
-    (found,) = reconcile(project.places)  # the starter gave up without a word
+    (found,) = reconcile(project.work)  # the starter gave up without a word
     assert found.run.phase == "interrupted"
 
 
 def test_a_deleted_lock_file_does_not_make_a_living_run_an_orphan(project):
     run = project.start("say", "hang")
-    project.places.run_lock(run.run_id).unlink()
-    assert reconcile(project.places) == []
+    project.paths.run_lock(run.run_id).unlink()
+    assert reconcile(project.work) == []
 
 
 def test_the_lock_is_held_by_the_supervisor_alone(project):
     run = project.start("say", "background", "hang")
     wait_until(lambda: "hello" in project.log())
-    assert try_lock(project.places.run_lock(run.run_id)) is None
+    assert try_lock(project.paths.run_lock(run.run_id)) is None
     kill(run.owner)
     wait_until(lambda: not is_alive(run.owner))
-    lock = try_lock(project.places.run_lock(run.run_id))
+    lock = try_lock(project.paths.run_lock(run.run_id))
     assert lock is not None  # though the agent and its children live on
     lock.release()
 
@@ -193,7 +178,7 @@ def test_the_lock_is_held_by_the_supervisor_alone(project):
 def test_a_wish_is_kept_though_the_supervisor_was_killed(project):
     run = project.start("edit", "say", "hang")
     wait_until(lambda: "hello" in project.log())
-    with open_journal(project.places) as journal:
+    with open_journal(project.paths) as journal:
         kill(run.owner)
         journal.ask(run.run_id, Request.PAUSE)
     run = settled(project, run)
@@ -210,7 +195,7 @@ def test_a_vanished_worktree_is_made_again_from_branch_and_snapshot(project):
     run = settled(project, run)
     shutil.rmtree(run.worktree)
     following = continuation(project.request("say=again"), run)
-    after = project.ended(start_run(project.places, following, seconds=20))
+    after = project.ended(start_run(project.work, following, seconds=20))
     assert after.phase == "finished"
     assert (Path(after.worktree) / "made.txt").exists()
     assert (Path(after.worktree) / "unsaved.txt").read_text(encoding="utf-8").startswith("made by")
@@ -222,9 +207,9 @@ def test_two_commands_that_reconcile_at_once_do_it_once(project):
     kill(run.owner)
     wait_until(lambda: not is_alive(run.owner))
     code = (
-        "import sys; from pathlib import Path; from clew.work.paths import Places;"
+        "import sys; from pathlib import Path; from clew.work.workspace import Workspace;"
         "from clew.work.runs.reconcile import reconcile;"
-        "print(len(reconcile(Places(Path(sys.argv[1])))))"
+        "print(len(reconcile(Workspace(Path(sys.argv[1])))))"
     )
     racers = [
         subprocess.Popen([sys.executable, "-c", code, str(project.root)], stdout=subprocess.PIPE)
@@ -235,18 +220,19 @@ def test_two_commands_that_reconcile_at_once_do_it_once(project):
     assert project.history(run.run_id).count("interrupted") == 1
 
 
-def test_a_glance_tells_whether_there_is_anything_to_reconcile(project):
-    assert set(AT_REST) == {*ENDED, Phase.HELD}
-    assert not has_open_runs(project.root)
+def test_one_query_says_whether_there_is_anything_to_reconcile(project):
+    for phase in Phase:
+        assert (f"'{phase}'" in IS_ACTIVE) == (phase in AT_REST)
+    assert not has_active_runs(project.root)
     run = project.start("say", "hang")
-    assert has_open_runs(project.root)
+    assert has_active_runs(project.root)
     kill(run.owner)
     settled(project, run)
-    assert not has_open_runs(project.root)
-    for file in project.places.store.glob("runs.sqlite3*"):
+    assert not has_active_runs(project.root)
+    for file in project.paths.store.glob("runs.sqlite3*"):
         file.unlink()
-    project.places.journal.write_bytes(b"not a database" * 100)
-    assert has_open_runs(project.root)
+    project.paths.journal.write_bytes(b"not a database" * 100)
+    assert has_active_runs(project.root)
     with pytest.raises(Unavailable, match="cannot be used: file is not a database"):
-        reconcile(project.places)
-    project.places.journal.unlink()
+        reconcile(Workspace(project.root))
+    project.paths.journal.unlink()

@@ -12,8 +12,7 @@ from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.work.journal.run_log import read_events
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
 from clew.work.processes.identity import processes_of_run
-from clew.work.runs.launch import continuation, preflight, start_run
-from clew.work.runs.supervisor import finisher_named
+from clew.work.runs.prepare import continuation, preflight, start_run
 from tests.support.waiting import wait_until
 from tests.work.conftest import SCRIPT
 
@@ -44,7 +43,7 @@ def test_an_agent_edits_and_commits_on_its_own_branch(project):
 def test_the_stream_becomes_events_cost_and_session(project):
     run = project.ended(project.start("stream"))
     assert (run.session_id, run.cost_usd, run.result) == ("s-1", 0.25, "All done")
-    events = read_events(project.places.events("001"), run.run_id)
+    events = read_events(project.paths.events_file("001"), run.run_id)
     kinds = [event["type"] for event in events]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert {"text", "tool", "result", "cost", "state"} <= set(kinds)
@@ -123,7 +122,7 @@ def test_the_prompt_and_the_environment_reach_the_agent(project, monkeypatch):
     monkeypatch.setenv("CLEW_READ_ONLY", "1")
     spec = project.root / ".chant/specs/001.md"
     run = project.ended(
-        project.start("prompt", "environment", prompt="Do ünusual things.\n", spec_file=spec)
+        project.start("prompt", "environment", prompt="Do ünusual things.\n", spec_file=str(spec))
     )
     assert worktree_file(run, "prompt.txt").read_text(encoding="utf-8") == "Do ünusual things.\n"
     seen = json.loads(worktree_file(run, "environment.json").read_text(encoding="utf-8"))
@@ -141,7 +140,7 @@ def test_the_prompt_and_the_environment_reach_the_agent(project, monkeypatch):
 
 def test_the_process_view_and_the_agent_status_follow_the_run(project):
     run = project.start("wait_for=go", "leave=1")
-    file = project.places.processes / f"{run.process_id}.json"
+    file = project.paths.processes / f"{run.process_id}.json"
     status = worktree_file(run, ".chant-status.json")
     view = json.loads(file.read_text(encoding="utf-8"))
     assert run.process_id == f"001-{run.owner.pid}"
@@ -172,26 +171,22 @@ def test_nothing_changes_when_something_is_missing(project):
     )
     for request, error in cases:
         with pytest.raises(error):
-            start_run(project.places, request)
-    from dataclasses import replace
-
+            start_run(project.work, request)
     with pytest.raises(Unavailable, match=r"'no-such-program'\. Is it installed and in PATH"):
-        start_run(project.places, replace(project.request(), agent=missing))
-    assert not project.places.journal.exists()
+        start_run(project.work, project.request(agent=missing))
+    assert not project.paths.journal.exists()
     assert project.repo.text("branch", "--list", "chant/*") == ""
 
 
 def test_a_program_that_cannot_run_is_told_at_once(project, tmp_path):
-    from dataclasses import replace
-
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     broken.chmod(0o755)
-    request = replace(project.request(), agent=AgentChoice("command", command=(str(broken),)))
+    request = project.request(agent=AgentChoice("command", command=(str(broken),)))
     with pytest.raises(Unavailable, match="could not be run"):
-        start_run(project.places, request, seconds=20)
+        start_run(project.work, request, seconds=20)
     with pytest.raises(Unavailable):  # the failed run does not hold the spec
-        start_run(project.places, request, seconds=20)
+        start_run(project.work, request, seconds=20)
 
 
 def test_setup_runs_in_a_new_worktree_and_its_failure_stops_the_run(project):
@@ -207,7 +202,7 @@ def test_setup_runs_in_a_new_worktree_and_its_failure_stops_the_run(project):
 
 def test_a_start_returns_in_time_though_setup_takes_long(project):
     slow = WorktreeSettings(setup=("while [ ! -e go ]; do sleep 0.05; done",))
-    started = start_run(project.places, project.request("edit", worktree=slow), seconds=1.5)
+    started = start_run(project.work, project.request("edit", worktree=slow), seconds=1.5)
     assert started.agent_process is None
     run = wait_until(lambda: (r := project.run(started.run_id)).worktree and r)
     worktree_file(run, "go").touch()
@@ -218,20 +213,13 @@ def test_a_run_goes_on_where_an_earlier_one_stopped(project):
     first = project.ended(project.start("edit", "stream", "leave=1"))
     request = project.request("commit")
     following = continuation(request, first)
-    assert following.continues == first.run_id
-    assert following.agent.session is None  # `command` has no sessions
-    run = project.ended(start_run(project.places, following, seconds=20))
+    assert following.plan.continues == first.run_id
+    assert following.plan.agent.session is None  # `command` has no sessions
+    run = project.ended(start_run(project.work, following, seconds=20))
     assert (run.phase, run.attempt) == ("finished", 2)
     assert project.repo.text("log", "--format=%s", "-1", "chant/001").endswith("made.txt")
 
 
-def test_only_our_own_finishers_count():
-    assert finisher_named("clew.work.runs.supervisor:conclude")
-    for name in ("os:system", "clew.work.runs.supervisor", "clewx:y"):
-        with pytest.raises(Invalid):
-            finisher_named(name)
-
-
 def test_preflight_names_the_program(project):
-    assert preflight(project.places, project.request()) == sys.executable
+    assert preflight(project.paths, project.request()).plan.program == sys.executable
     assert SCRIPT.exists()

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.work.agents.classify import failure_of, retry_after
+from clew.kit.paths import ProjectPaths
+from clew.work.agents.failures import failure_of, retry_after
 from clew.work.agents.output import _READERS, StreamReader
 from clew.work.journal.run_log import Event, EventKind, RunLog, log_state, read_events
-from clew.work.paths import Places
 
 CODEX = [
     {"type": "thread.started", "thread_id": "t-1"},
@@ -173,21 +173,23 @@ def test_waiting_times_are_read():
 
 
 def test_a_line_cut_off_by_a_kill_does_not_spoil_the_next(tmp_path):
-    places = Places(tmp_path)
-    log_state(places, "001", "r", "first")
-    for path in (places.log("001"), places.events("001")):
+    paths = ProjectPaths(tmp_path)
+    log_state(paths, "001", "r", "first")
+    for path in (paths.log_file("001"), paths.events_file("001")):
         with path.open("ab") as stream:
             stream.write(b'{"torn')
-    log_state(places, "001", "r", "second")
-    assert [event["text"] for event in read_events(places.events("001"))] == ["first", "second"]
-    assert places.log("001").read_text(encoding="utf-8").splitlines()[-1].endswith("state: second")
+    log_state(paths, "001", "r", "second")
+    assert [event["text"] for event in read_events(paths.events_file("001"))] == ["first", "second"]
+    assert (
+        paths.log_file("001").read_text(encoding="utf-8").splitlines()[-1].endswith("state: second")
+    )
 
 
 def test_odd_bytes_and_numbers_are_written_as_something_readable(tmp_path):
-    places = Places(tmp_path)
-    log = RunLog(places, "001", "r")
+    paths = ProjectPaths(tmp_path)
+    log = RunLog(paths, "001", "r")
     log.add(Event(EventKind.TEXT, "a\nb\udc80"))
     log.add(Event(EventKind.TOOL, "t", {"input": float("inf")}))
     log.close()
-    assert len(read_events(places.events("001"))) == 2
-    assert places.log("001").read_text(encoding="utf-8").count("\n") == 3
+    assert len(read_events(paths.events_file("001"))) == 2
+    assert paths.log_file("001").read_text(encoding="utf-8").count("\n") == 3

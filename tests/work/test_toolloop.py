@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from clew.work.agents.builtin_tools import LoopTools, tool_schemas
+from clew.work.agents.builtin import LoopTools, tool_schemas
 
 
 def call(name, **given):

@@ -10,10 +10,15 @@ from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.project import find_project
 from clew.work.model import WorktreeSettings
 from clew.work.paths import keep_out_of_git, worktree_home
-from clew.work.worktrees.ancestry import is_merged
-from clew.work.worktrees.ignored_files import copy_included
-from clew.work.worktrees.snapshots import restore_snapshot, take_snapshot
-from clew.work.worktrees.worktrees import dirty_files, owners, path_of, prepare, remove
+from clew.work.worktrees.snapshots import is_merged, restore_snapshot, take_snapshot
+from clew.work.worktrees.worktrees import (
+    copy_included,
+    dirty_files,
+    owners,
+    path_of,
+    prepare,
+    remove,
+)
 from tests.support.repos import Repository
 
 SETTINGS = WorktreeSettings()

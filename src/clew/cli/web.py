@@ -131,20 +131,20 @@ def _require_web() -> None:
 def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
     """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""
     from clew.cli.core.render import is_terminal
+    from clew.kit.paths import ProjectPaths
     from clew.specs.store.store import open_store
     from clew.web.views.cards import Filter, read_board
-    from clew.work.paths import Places
-    from clew.work.runs.repair_on_call import attend_project
+    from clew.work.runs.repair_on_call import repair_project
 
     store = open_store(project=project)
-    places = Places(store.project)
-    attend_project(store.project)
+    paths = ProjectPaths(store.project)
+    repair_project(store.project)
     wanted = Filter(query=" ".join(query), usual=limit)
     if watch:
         if not is_terminal(sys.stdout):
             raise UsageError("--watch needs a terminal", "Without it the board is printed once.")
-        _watch(lambda: read_board(store, places, wanted))
-    found = read_board(store, places, wanted)
+        _watch(lambda: read_board(store, paths, wanted))
+    found = read_board(store, paths, wanted)
     text = _drawn(found) if is_terminal(sys.stdout) else _plain(found)
     return Outcome(_data(found), (text,))
 

@@ -16,18 +16,18 @@ from clew.history.reader import reading_store
 from clew.history.sync.freshness import freshness, freshness_line
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
+from clew.kit.paths import ProjectPaths
 from clew.kit.project import PROJECT_VARIABLES, find_project
 from clew.kit.text.display import shown_path
 from clew.specs.store.store import SpecStore, open_store
 from clew.thread.model import LATE, Statement
-from clew.work.journal.journal import read_journal
-from clew.work.paths import Places
+from clew.work.journal.sqlite import read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from clew.history.store.interface import HistoryStore
-    from clew.work.journal.journal import Journal
+    from clew.work.journal.interface import Journal
 
 MISSING = "missing"
 _UNREGISTERED = 0
@@ -79,7 +79,7 @@ class Rooms:
         if self.project is None:
             yield None
             return
-        with read_journal(Places(self.project)) as journal:
+        with read_journal(ProjectPaths(self.project)) as journal:
             yield journal
 
     def _named_repo(self, name: str) -> Repo:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from clew.kit.paths import ProjectPaths
     from clew.web.site import Site
-    from clew.work.paths import Places
 
 LOOK_SECONDS = 0.4
 _RECONCILE_SECONDS = 3.0
@@ -84,22 +84,22 @@ class Hub:
     def _seen(self) -> tuple[object, dict[str, str]]:
         """What a page shows of specs and runs, short; and the last lines of the logs."""
         try:
-            places = self._site.work()
-            self._reconcile(places)
+            paths = self._site.work()
+            self._reconcile(paths)
             generation = self._site.specs().snapshot().generation
-            runs = open_runs(places)
+            runs = open_runs(paths)
         except ClewError as error:  # told by the pages themselves
             return error.message, {}
-        lines = {name: last_log_line(places, name) for name in runs}
+        lines = {name: last_log_line(paths, name) for name in runs}
         claims = sorted((run.run_id, run.phase, run.request or "") for run in runs.values())
         return (generation, claims), lines
 
-    def _reconcile(self, places: Places) -> None:
-        """Runs whose owner died are put right, as every command does it."""
-        from clew.work.runs.repair_on_call import attend_project
+    def _reconcile(self, paths: ProjectPaths) -> None:
+        """Runs whose owner died are repaired, as every command does it."""
+        from clew.work.runs.repair_on_call import repair_project
 
         if not self._site.read_only and time.monotonic() >= self._next_reconcile:
-            attend_project(places.root)
+            repair_project(paths.root)
             self._next_reconcile = time.monotonic() + _RECONCILE_SECONDS
 
 

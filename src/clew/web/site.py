@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.history.store.interface import HistoryStore
+    from clew.kit.paths import ProjectPaths
     from clew.specs.store.store import SpecStore
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
 ACTOR = "web"
 PAGES = (
@@ -72,11 +73,18 @@ class Site:
 
         return open_store(project=str(self.root))
 
-    def work(self) -> Places:
+    def work(self) -> ProjectPaths:
         """Where the project's runs are."""
-        from clew.work.paths import Places
+        from clew.kit.paths import ProjectPaths
 
-        return Places(self.root)
+        return ProjectPaths(self.root)
+
+    def workspace(self) -> Workspace:
+        """The project at work, for one request; whoever asks closes it."""
+        from clew.daemons import WIRING
+        from clew.work.workspace import Workspace
+
+        return Workspace(self.root, WIRING, self.specs())
 
     def history(self) -> HistoryStore:
         """The index of commits, for reading."""

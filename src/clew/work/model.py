@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, Invalid
-from clew.kit.times import utc_now
+from clew.kit.times import parse_iso, utc_now
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
@@ -110,6 +109,7 @@ LEGAL_MOVES: dict[Phase, frozenset[Phase]] = {
     Phase.FINISHED: frozenset(),
     Phase.CANCELLED: frozenset(),
 }
+MOST_FINISHINGS = 3  # so often is finishing a run tried
 REQUESTED_PHASE = {
     Request.PAUSE: Phase.PAUSED,
     Request.HOLD: Phase.HELD,
@@ -153,39 +153,39 @@ class AgentChoice:
 
 
 @dataclass(frozen=True)
+class RunPlan:
+    """What a run's supervisor must know, fixed when the run starts and kept in the journal."""
+
+    prompt_name: str = "standard"
+    agent: AgentChoice = field(default_factory=AgentChoice)
+    program: str = ""
+    worker: str = ""
+    worktree: WorktreeSettings = field(default_factory=WorktreeSettings)
+    limits: Limits = field(default_factory=Limits)
+    finisher: str | None = None  # set: the work is judged; None: the agent's own end decides
+    continues: str | None = None
+    spec_file: str | None = None
+    criteria: tuple[tuple[str, str | None], ...] = ()  # text and check command
+    check_seconds: float = 600
+    allow_no_commits: bool = False
+
+    @classmethod
+    def of(cls, value: JsonObject) -> RunPlan:
+        """The plan that the journal keeps; what another version wrote is ignored or defaulted."""
+        parts = {"agent": AgentChoice, "worktree": WorktreeSettings, "limits": Limits}
+        nested = {name: _record(kind, value.get(name) or {}) for name, kind in parts.items()}
+        plan: RunPlan = _record(cls, {**value, **nested})
+        return plan
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """Everything that starting a run needs; the prompt is whole and ready to hand over."""
 
     spec_id: str
     prompt: str
-    prompt_name: str = "standard"
-    agent: AgentChoice = field(default_factory=AgentChoice)
-    worker: str = ""
-    worktree: WorktreeSettings = field(default_factory=WorktreeSettings)
-    limits: Limits = field(default_factory=Limits)
+    plan: RunPlan = field(default_factory=RunPlan)
     mode: str = "single"
-    finisher: str | None = None
-    continues: str | None = None
-    spec_file: Path | None = None
-    criteria: tuple[tuple[str, str | None], ...] = ()  # text and check, as they were at the start
-    check_seconds: float = 600
-    allow_no_commits: bool = False
-
-    def as_plan(self) -> JsonObject:
-        """What the run's supervisor must know, as the journal keeps it."""
-        return {
-            "prompt_name": self.prompt_name,
-            "agent": _plain(asdict(self.agent)),
-            "worker": self.worker,
-            "worktree": _plain(asdict(self.worktree)),
-            "limits": asdict(self.limits),
-            "finisher": self.finisher,
-            "continues": self.continues,
-            "spec_file": None if self.spec_file is None else str(self.spec_file),
-            "criteria": _plain(self.criteria),
-            "check_seconds": self.check_seconds,
-            "allow_no_commits": self.allow_no_commits,
-        }
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Run:
     mode: str
     agent: str
     model: str | None
-    plan: JsonObject
+    plan: RunPlan
     owner: ProcessIdentity | None
     agent_process: ProcessIdentity | None
     process_id: str | None
@@ -229,20 +229,13 @@ class Run:
         """Whether the run still claims its spec."""
         return self.phase in OPEN
 
-    @property
-    def limits(self) -> Limits:
-        """The limits that were set at the start."""
-        return Limits(**self.plan["limits"])
-
-    @property
-    def choice(self) -> AgentChoice:
-        """The agent that was chosen at the start."""
-        return AgentChoice(**_frozen(self.plan["agent"]))
-
-    @property
-    def settings(self) -> WorktreeSettings:
-        """How the worktree was asked for at the start."""
-        return WorktreeSettings(**_frozen(self.plan["worktree"]))
+    def elapsed_seconds(self) -> float | None:
+        """How long the run has taken so far, or took."""
+        if self.started_at is None:
+            return None
+        begun = parse_iso(self.started_at).timestamp()
+        ended = parse_iso(self.ended_at).timestamp() if self.ended_at else time.time()
+        return round(max(0.0, ended - begun), 1)
 
 
 @dataclass(frozen=True)
@@ -266,6 +259,70 @@ class Check:
     passed: bool
     said: str
     seconds: float
+
+
+class MergeStatus(StrEnum):
+    """Where a branch on its way into the main branch is; recorded before the next step begins."""
+
+    QUEUED = "queued"
+    MERGING = "merging"
+    MOVING = "moving"
+    WAITING = "waiting"
+    MERGED = "merged"
+    CONFLICT = "conflict"
+    FAILED = "failed"
+
+
+OPEN_MERGES = (MergeStatus.QUEUED, MergeStatus.MERGING, MergeStatus.MOVING, MergeStatus.WAITING)
+ACTIVE_MERGES = (MergeStatus.MERGING, MergeStatus.MOVING)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One entry of the merge queue: a branch on its way into the main branch."""
+
+    number: int
+    spec_id: str
+    branch: str
+    target: str
+    strategy: str
+    status: MergeStatus
+    tip: str | None
+    onto: str | None
+    candidate: str | None
+    is_checked: bool
+    delete_branch: bool
+    files: tuple[str, ...]
+    left_out: tuple[str, ...]
+    note: str | None
+    conflict_spec: str | None
+    created_at: str
+    updated_at: str
+
+
+class ScheduleStatus(StrEnum):
+    """Whether a schedule is under way, and how it ended."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An order to work through several specs."""
+
+    schedule_id: str
+    process_id: str | None
+    spec_id: str
+    mode: str
+    plan: JsonObject
+    pid: int | None
+    status: str
+    note: str | None
+    stop_asked: bool
+    created_at: str
+    ended_at: str | None
 
 
 def check_move(before: Phase, after: Phase) -> None:
@@ -309,13 +366,11 @@ def second_text(text: str) -> str:
     return text[:19] + "Z"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+def _record(kind: type[Any], value: JsonObject) -> Any:
+    """A dataclass from what JSON made of it: known fields only, lists as tuples."""
+    known = kind.__dataclass_fields__
+    return kind(**{name: _frozen(item) for name, item in value.items() if name in known})
 
 
 def _frozen(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _frozen(item) for key, item in value.items()}
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,11 +1,10 @@
-"""Where everything of a project's work lies."""
+"""Where worktrees are, and what of a run git must not see."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import Invalid
 from clew.kit.files import write_atomic
 from clew.kit.git import GitError
+from clew.kit.paths import ProjectPaths
 from clew.kit.project import clew_home
 from clew.kit.repository import common_directory
-from clew.work.model import check_run_id, check_spec_id
+from clew.work.model import check_run_id
 
 if TYPE_CHECKING:
     from clew.work.model import Run
@@ -30,66 +30,13 @@ _EXCLUDED = (
 )
 
 
-@dataclass(frozen=True)
-class Places:
-    """The files and directories of one project."""
-
-    root: Path
-
-    @property
-    def chant(self) -> Path:
-        """The project's `.chant`."""
-        return self.root / ".chant"
-
-    @property
-    def store(self) -> Path:
-        """What belongs to the program rather than to people."""
-        return self.chant / ".store"
-
-    @property
-    def journal(self) -> Path:
-        """The journal of runs."""
-        return self.store / "runs.sqlite3"
-
-    @property
-    def prompts(self) -> Path:
-        """The project's own prompts."""
-        return self.chant / "prompts"
-
-    @property
-    def processes(self) -> Path:
-        """Views of processes for other programs."""
-        return self.chant / "processes"
-
-    @property
-    def watch_pid(self) -> Path:
-        """The watch's pid, for other programs."""
-        return self.chant / "watch.pid"
-
-    def run_directory(self, run_id: str) -> Path:
-        """What one run has for itself: prompt, tool server configuration, lock."""
-        return self.store / "runs" / check_run_id(run_id)
-
-    def run_lock(self, run_id: str) -> Path:
-        """The lock that the run's supervisor holds for as long as it lives."""
-        return self.run_directory(run_id) / "lock"
-
-    def log(self, spec_id: str) -> Path:
-        """The spec's log for people."""
-        return self.chant / "logs" / f"{check_spec_id(spec_id)}.log"
-
-    def events(self, spec_id: str) -> Path:
-        """The spec's log for programs, one JSON object a line."""
-        return self.chant / "logs" / f"{check_spec_id(spec_id)}.events.jsonl"
-
-
-def places_of_run(run_directory: Path) -> tuple[Places, str]:
+def paths_of_run(run_directory: Path) -> tuple[ProjectPaths, str]:
     """The project that a run's directory belongs to, and the run's id."""
     directory = run_directory.resolve()
-    places = Places(directory.parents[3]) if len(directory.parents) > 3 else None
-    if places is None or places.run_directory(directory.name) != directory:
+    paths = ProjectPaths(directory.parents[3]) if len(directory.parents) > 3 else None
+    if paths is None or paths.run_directory(check_run_id(directory.name)) != directory:
         raise Invalid(f"Not the directory of a run: {run_directory}")
-    return places, directory.name
+    return paths, directory.name
 
 
 @lru_cache(maxsize=32)
@@ -125,7 +72,7 @@ def worktree_of(run: Run) -> Path | None:
 
 
 def keep_out_of_git(root: Path) -> None:
-    """Make git pass by what runs write, so that no agent's `git add -A` takes it along."""
+    """Make git ignore what runs write, so that no agent's `git add -A` takes it along."""
     file = git_common_directory(root) / "info" / "exclude"
     try:
         present = file.read_text(encoding="utf-8", errors="surrogateescape")

@@ -1,102 +1,353 @@
-"""The handlers of the tools that start, list and stop work."""
+"""The work room's tools: the half of the chant tools that starts, watches and stops agents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from clew.catalog.model import (
+    BOOLEAN,
+    ENDS,
+    INTEGER,
+    READS,
+    SETS,
+    STRING,
+    WRITES,
+    Tool,
+    boolean,
+    integer,
+    nullable,
+    object_schema,
+    string,
+)
 
-from clew.kit.answer import Answer
-from clew.specs.store.store import open_store
-from clew.work.paths import Places
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from clew.catalog.model import Handler
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
-    from clew.specs.store.store import SpecStore
+    from clew.kit.jsontext import JsonObject
+    from clew.work.workspace import Wiring, Workspace
 
 _ACTOR = "mcp"
+_FACE = {"face": "chant", "toolset": "work"}
+_STOP_SECONDS = 1.0
+_SPEC_ID = string("Spec ID (full or partial)")
+_SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
+_PROCESS = {
+    "process_id": STRING,
+    "spec_id": STRING,
+    "pid": INTEGER,
+    "started_at": STRING,
+    "mode": STRING,
+}
+_WATCH_CHANGED = object_schema({"pid": INTEGER, "message": STRING}, "message")
 
 
-def _opened(call: Call) -> tuple[Places, SpecStore]:
+def _opened(call: Call, wiring: Wiring | None = None, *, repair: bool = True) -> Workspace:
+    from clew.specs.store.store import open_store
+    from clew.work.runs.repair_on_call import repair_project
+    from clew.work.workspace import Workspace
+
     store = open_store(settings=call.settings)
-    return Places(store.project), store
+    if repair:
+        repair_project(store.project)
+    return Workspace(store.project, wiring, store)
 
 
-def work_start(arguments: dict[str, Any], call: Call) -> Answer:
+def _record(data: JsonObject) -> Answer:
+    from clew.kit.answer import Answer
+
+    return Answer.of(data, indent=2)
+
+
+def _message(text: str, **data: Any) -> Answer:
+    from clew.kit.answer import Answer
+
+    return Answer(text, data={**data, "message": text})
+
+
+def work_start(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Begin work; the answer comes within two seconds."""
     from clew.work.agents.options import WorkOptions
     from clew.work.scheduling.start import Mode, begin_work
 
-    places, store = _opened(call)
     mode = Mode(chain=arguments.get("chain", False), parallel=arguments.get("parallel"))
     options = WorkOptions(skip_criteria=arguments.get("skip_criteria", False))
-    begun = begin_work(places, store, (arguments["id"],), mode, options)
-    return Answer.of(begun.record, indent=2)
+    with _opened(call, wiring) as work:
+        return _record(begin_work(work, (arguments["id"],), mode, options).record)
 
 
-def work_list(arguments: dict[str, Any], call: Call) -> Answer:
+def work_list(arguments: JsonObject, call: Call) -> Answer:
     """The processes at work and, if asked for, those that ended."""
-    from clew.work.runs.listing import list_processes
+    from clew.work.journal.sqlite import read_journal
+    from clew.work.journal.status_files import list_processes
 
-    places, _store = _opened(call)
-    found = list_processes(
-        places,
-        process_id=arguments.get("process_id"),
-        include_completed=arguments.get("include_completed", False),
-    )
-    return Answer.of(found, indent=2)
+    with read_journal(_opened(call).paths) as journal:
+        found = list_processes(
+            journal,
+            process_id=arguments.get("process_id"),
+            include_completed=arguments.get("include_completed", False),
+        )
+    return _record(found)
 
 
-def pause(arguments: dict[str, Any], call: Call) -> Answer:
+def pause(arguments: JsonObject, call: Call) -> Answer:
     """Stop a spec's agent; nothing is lost."""
-    from clew.work.runs.takeover import pause as stop
+    from clew.work.runs.stop import pause as stop
 
-    run = stop(*_opened(call), arguments["id"])
-    text = f"Successfully paused work for spec '{run.spec_id}'"
-    return Answer(text, data={"id": run.spec_id, "message": text})
+    with _opened(call) as work:
+        run = stop(work, arguments["id"])
+    return _message(f"Successfully paused work for spec '{run.spec_id}'", id=run.spec_id)
 
 
-def reset(arguments: dict[str, Any], call: Call) -> Answer:
+def reset(arguments: JsonObject, call: Call) -> Answer:
     """Put a spec back to pending; its agent is stopped."""
-    from clew.work.runs.abandon import reset_spec
+    from clew.work.runs.stop import reset_spec
 
-    spec = reset_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
-    text = f"Reset spec '{spec.id}' to pending"
-    return Answer(text, data={"id": spec.id, "message": text})
+    with _opened(call, repair=False) as work:
+        spec = reset_spec(work, arguments["id"], actor=_ACTOR)
+    return _message(f"Reset spec '{spec.id}' to pending", id=spec.id)
 
 
-def cancel(arguments: dict[str, Any], call: Call) -> Answer:
+def cancel(arguments: JsonObject, call: Call) -> Answer:
     """Cancel a spec; its agent is stopped."""
-    from clew.work.runs.abandon import cancel_spec
+    from clew.work.runs.stop import cancel_spec
 
-    spec = cancel_spec(_opened(call)[1], arguments["id"], actor=_ACTOR)
-    text = f"Cancelled spec: {spec.id}"
-    return Answer(text, data={"id": spec.id, "message": text})
-
-
-def takeover(arguments: dict[str, Any], call: Call) -> Answer:
-    """Stop a spec's agent, hold the spec, and tell what is known."""
-    from clew.work.runs.takeover import take_over
-
-    taken = take_over(*_opened(call), arguments["id"], force=arguments.get("force", False))
-    return Answer.of(taken.as_json(), indent=2)
+    with _opened(call, repair=False) as work:
+        spec = cancel_spec(work, arguments["id"], actor=_ACTOR)
+    return _message(f"Cancelled spec: {spec.id}", id=spec.id)
 
 
-def release(arguments: dict[str, Any], call: Call) -> Answer:
+def takeover(arguments: JsonObject, call: Call) -> Answer:
+    """Stop a spec's agent, hold the spec, and say what is known."""
+    from clew.work.runs.stop import take_over
+
+    with _opened(call) as work:
+        return _record(
+            take_over(work, arguments["id"], force=arguments.get("force", False)).as_json()
+        )
+
+
+def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Hand a spec back that was taken over: paused, gone on with, or finished."""
-    from clew.work.runs.takeover import release as hand_back
-    from clew.work.runs.takeover import release_finished
+    from clew.work.runs.stop import release as hand_back
+    from clew.work.runs.stop import release_finished
 
-    places, store = _opened(call)
     then = arguments.get("then", "pause")
-    if then == "finish":
-        run = release_finished(places, store, arguments["id"])
-        text = f"Released spec '{run.spec_id}'; it is being checked"
-        return Answer(text, data={"id": run.spec_id, "message": text})
-    run = hand_back(places, store, arguments["id"])
-    text = f"Released spec '{run.spec_id}'"
-    data: dict[str, Any] = {"id": run.spec_id}
-    if then == "continue":
+    with _opened(call, wiring) as work:
+        if then == "finish":
+            run = release_finished(work, arguments["id"])
+            return _message(f"Released spec '{run.spec_id}'; it is being checked", id=run.spec_id)
+        run = hand_back(work, arguments["id"])
+        text = f"Released spec '{run.spec_id}'"
+        if then != "continue":
+            return _message(text, id=run.spec_id)
         from clew.work.scheduling.start import Mode, begin_work
 
-        data |= begin_work(places, store, (run.spec_id,), Mode()).record
-        text += f"; an agent goes on with it ({data['process_id']})"
-    return Answer(text, data={**data, "message": text})
+        record = begin_work(work, (run.spec_id,), Mode()).record
+        text += f"; an agent goes on with it ({record['process_id']})"
+        return _message(text, id=run.spec_id, **record)
+
+
+def watch_status(arguments: JsonObject, call: Call) -> Answer:
+    """Whether a watch runs, and every worktree."""
+    from clew.work.scheduling.watch import watch_status as status
+
+    return _record(status(_opened(call, repair=False).paths))
+
+
+def watch_start(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
+    """Start a watch in the background."""
+    from clew.work.scheduling.process import start_watch
+
+    pid = start_watch(_opened(call, wiring, repair=False))
+    return _message(f"Started watch process (PID: {pid})", pid=pid)
+
+
+def watch_stop(arguments: JsonObject, call: Call) -> Answer:
+    """Ask the watch to end."""
+    from clew.work.scheduling.watch import stop_watch
+
+    pid = stop_watch(_opened(call, repair=False).paths, _STOP_SECONDS)
+    return _message(f"Sent stop signal to watch process (PID: {pid})", pid=pid)
+
+
+def split(arguments: JsonObject, call: Call) -> Answer:
+    """Divide a spec into members."""
+    from clew.work.split.split import SplitOptions, split_spec
+
+    options = SplitOptions(
+        force=arguments.get("force", False),
+        recursive=arguments.get("recursive", False),
+        max_depth=arguments.get("max_depth", SplitOptions.max_depth),
+    )
+    work = _opened(call, repair=False)
+    return _record(split_spec(work, arguments["id"], options, call=call).as_json())
+
+
+def _declared(name: str, description: str, **settings: Any) -> JsonObject:
+    return {"name": name, "description": description, **_FACE, **settings}
+
+
+_DECLARED = (
+    _declared(
+        "chant_work_start",
+        "Start working on a spec asynchronously (returns immediately)",
+        handler=work_start,
+        title="Start work on a spec",
+        effect=WRITES,
+        open_world=True,
+        properties={
+            "id": _SPEC_ID,
+            "chain": boolean("Continue to next ready spec after completion"),
+            "parallel": integer("Number of parallel workers (requires multiple ready specs)"),
+            "skip_criteria": boolean("Skip acceptance criteria validation"),
+        },
+        required=("id",),
+        output=object_schema(_PROCESS, "process_id", "spec_id", "pid", "started_at", "mode"),
+    ),
+    _declared(
+        "chant_work_list",
+        "List running work processes",
+        handler=work_list,
+        title="List running work",
+        effect=READS,
+        properties={
+            "process_id": string("Filter to specific process"),
+            "include_completed": boolean("Include recently completed processes"),
+        },
+        output=object_schema(
+            {
+                "processes": {
+                    "type": "array",
+                    "items": object_schema(
+                        {**_PROCESS, "status": STRING, "completed_at": nullable(STRING)}
+                    ),
+                },
+                "summary": object_schema(
+                    {"running": INTEGER, "completed": INTEGER, "failed": INTEGER}
+                ),
+            },
+            "processes",
+            "summary",
+        ),
+    ),
+    _declared(
+        "chant_pause",
+        "Pause a running work process for a spec",
+        handler=pause,
+        title="Pause work",
+        effect=SETS,
+        properties={"id": _SPEC_ID},
+        required=("id",),
+        output=_SPEC_CHANGED,
+    ),
+    _declared(
+        "chant_takeover",
+        "Take over a running spec, stopping the agent and analyzing progress",
+        handler=takeover,
+        title="Take over work",
+        effect=ENDS,
+        properties={
+            "id": _SPEC_ID,
+            "force": boolean("Force takeover even if no active process detected (default: false)"),
+        },
+        required=("id",),
+        output=object_schema(
+            {
+                "spec_id": STRING,
+                "analysis": STRING,
+                "log_tail": STRING,
+                "suggestion": STRING,
+                "worktree_path": nullable(STRING),
+            },
+            "spec_id",
+            "analysis",
+            "log_tail",
+            "suggestion",
+        ),
+    ),
+    _declared(
+        "chant_release",
+        "Hand back a spec that was taken over",
+        handler=release,
+        title="Hand work back",
+        effect=WRITES,
+        open_world=True,
+        original=False,
+        properties={
+            "id": _SPEC_ID,
+            "then": {
+                **string("`continue` starts an agent, `finish` checks and completes"),
+                "enum": ["pause", "continue", "finish"],
+            },
+        },
+        required=("id",),
+        output=_SPEC_CHANGED,
+    ),
+    _declared(
+        "chant_watch_status",
+        "Get watch status and active worktrees",
+        handler=watch_status,
+        title="Watch status",
+        effect=READS,
+        output=object_schema(
+            {
+                "watch_running": BOOLEAN,
+                "worktrees": {"type": "array", "items": {"type": "object"}},
+                "worktree_count": INTEGER,
+            },
+            "watch_running",
+            "worktrees",
+            "worktree_count",
+        ),
+    ),
+    _declared(
+        "chant_watch_start",
+        "Start watch in background if not running",
+        handler=watch_start,
+        title="Start the watch",
+        effect=SETS,
+        open_world=True,
+        output=_WATCH_CHANGED,
+    ),
+    _declared(
+        "chant_watch_stop",
+        "Stop running watch process",
+        handler=watch_stop,
+        title="Stop the watch",
+        effect=SETS,
+        output=_WATCH_CHANGED,
+    ),
+    _declared(
+        "chant_split",
+        "Split a complex spec into smaller member specs using AI analysis",
+        handler=split,
+        title="Split a spec",
+        effect=WRITES,
+        open_world=True,
+        slow=True,
+        properties={
+            "id": _SPEC_ID,
+            "force": boolean("Skip confirmation prompts"),
+            "recursive": boolean("Recursively split member specs that are still too complex"),
+            "max_depth": integer("Maximum recursion depth (default: 3)"),
+        },
+        required=("id",),
+        output={"type": "object"},
+    ),
+)
+
+
+def work_tools(wiring: Callable[[], Wiring]) -> tuple[Tool, ...]:
+    """The tools; those that start something get what the program above gives."""
+
+    def wired(handler: Callable[[JsonObject, Call, Wiring], Answer]) -> Handler:
+        return lambda arguments, call: handler(arguments, call, wiring())
+
+    bound = {f: wired(f) for f in (work_start, release, watch_start)}
+    return tuple(
+        Tool(**{**tool, "handler": bound.get(tool["handler"], tool["handler"])})
+        for tool in _DECLARED
+    )

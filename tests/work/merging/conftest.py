@@ -10,4 +10,6 @@ from tests.work.merging.making import Shop
 @pytest.fixture
 def shop(tmp_path):
     """A project with `main` checked out."""
-    return Shop(tmp_path / "shop")
+    made = Shop(tmp_path / "shop")
+    with made.work:
+        yield made

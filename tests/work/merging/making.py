@@ -6,13 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore
-from clew.work.journal.journal import open_journal
-from clew.work.journal.merges import MergeQueue
 from clew.work.merging.queue import MergeOptions, Merger
 from clew.work.model import WorktreeSettings
-from clew.work.paths import Places
+from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import prepare
 from tests.specs.tools.project import boxes, write_spec
 from tests.support.repos import Repository
@@ -25,7 +22,8 @@ class Shop:
         self.repo = Repository(path)
         self.repo.commit("first", {"a.txt": "a\n", "b.txt": "b\n", ".gitignore": "ignored/\n"})
         self.root = self.repo.path
-        self.places = Places(self.root)
+        self.work = Workspace(self.root)
+        self.paths = self.work.paths
         (self.root / ".chant" / "specs").mkdir(parents=True)
         (self.root / ".git" / "info" / "exclude").write_text(".chant/\n")
         if on != "main":
@@ -67,7 +65,7 @@ class Shop:
 
     def merger(self, **settings):
         """Whoever merges here."""
-        return Merger(self.places, self.store, load_config(self.root), **settings)
+        return Merger(self.work, self.work.config(), **settings)
 
     def merge(self, *ids, **options):
         """Merge these specs; one result if there is one spec."""
@@ -76,8 +74,7 @@ class Shop:
 
     def entry(self, spec_id):
         """The newest entry of a spec in the queue."""
-        with open_journal(self.places) as journal:
-            return MergeQueue(journal.database).latest(spec_id)
+        return self.work.journal.latest_merge(spec_id)
 
     def main(self):
         """Where the main branch is."""

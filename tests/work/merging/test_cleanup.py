@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import NotFound
-from clew.specs.store.config import load_config
-from clew.work.merging.cleanup import clean_up
+from clew.work.merging.preconditions import clean_up
+from clew.work.model import RunPlan
 from clew.work.worktrees.worktrees import path_of
 
 
 def cleaned(shop, *ids, **options):
-    return {c.spec_id: c for c in clean_up(shop.places, load_config(shop.root), ids, **options)}
+    return {c.spec_id: c for c in clean_up(shop.work, shop.work.config(), ids, **options)}
 
 
 def test_merged_goes_and_unmerged_stays(shop):
@@ -64,12 +64,9 @@ def test_a_branch_rebased_with_spec_files_left_out_counts_by_our_record(shop):
 
 
 def test_a_spec_at_work_is_not_even_forced(shop):
-    from clew.work.journal.journal import open_journal
-
     shop.finished("001", {"one.txt": "1\n"})
     shop.merge("001")
-    with open_journal(shop.places) as journal:
-        journal.claim("001", mode="single", agent="command", model=None, plan={})
+    shop.work.journal.claim("001", RunPlan(), mode="single")
     assert cleaned(shop, "001", force=True)["001"].deed == "refused"
     assert path_of(shop.root, "001").exists()
 

@@ -89,10 +89,10 @@ def test_an_agent_resolves_it(clash, tmp_path):
     script = tmp_path / "resolve.sh"
     script.write_text(RESOLVE)
     clash.configure("defaults:", "  provider: command", f"  command: [sh, {script}]")
-    start_work(clash.places, clash.store, opened, seconds=20)
+    start_work(clash.work, opened, seconds=20)
 
     def is_done():
-        reconcile(clash.places)
+        reconcile(clash.work)
         return status_of(clash, opened) != "in_progress"
 
     wait_until(is_done)

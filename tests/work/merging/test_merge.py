@@ -171,7 +171,7 @@ def test_a_merge_that_is_stopped_stays_in_the_queue(shop):
         shop.merger(stop=started.exists).merge(["001"])
     entry = shop.entry("001")
     assert (entry.status, shop.main()) == ("queued", main)
-    assert processes_of_run(merge_id(shop.places, entry)) == []
+    assert processes_of_run(merge_id(shop.root, entry)) == []
 
 
 def test_main_that_moves_meanwhile_is_merged_again_on_the_new_one(shop):
@@ -241,7 +241,7 @@ def test_what_is_not_whole_is_refused(shop):
     assert "has no branch" in shop.merge("002").note
     assert shop.merge("nothing-like-it").note.startswith("Spec not found")
     with pytest.raises(Conflict, match="uncommitted changes"):
-        merge_finished(shop.places, shop.store, "001")
+        merge_finished(shop.work, "001")
     assert shop.entry("001") is None
 
 
@@ -249,7 +249,7 @@ def test_what_was_merged_and_cleaned_up_counts_as_merged(shop):
     shop.finished("001", {"new.txt": "new\n"})
     first = shop.merge("001", delete_branch=True)
     assert shop.repo.text("branch", "--list", "chant/*") == ""
-    assert merge_finished(shop.places, shop.store, "001").commit == first.commit
+    assert merge_finished(shop.work, "001").commit == first.commit
 
 
 def test_an_approval_that_is_missing_is_asked_for(shop):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.work.journal.activity import has_open_runs
+from clew.work.journal.active import has_active_runs
 from clew.work.runs.reconcile import reconcile
 from tests.work.merging.making import run_python, status_of
 
@@ -14,14 +14,12 @@ from tests.work.merging.making import run_python, status_of
 MERGE = """
 import os, sys
 from pathlib import Path
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
-from clew.work.journal.merges import MergeQueue
+from clew.work.journal.sqlite import SqliteJournal
 from clew.work.merging.queue import Merger
-from clew.work.paths import Places
+from clew.work.workspace import Workspace
 
 root, step, when, spec_id = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-record, count = MergeQueue.record, 0
+record, count = SqliteJournal.update_merge, 0
 
 def killing(queue, *arguments, **fields):
     global count
@@ -33,8 +31,9 @@ def killing(queue, *arguments, **fields):
         os.kill(os.getpid(), 9)
     return entry
 
-MergeQueue.record = killing
-Merger(Places(root), SpecStore(root), load_config(root)).merge([spec_id])
+SqliteJournal.update_merge = killing
+work = Workspace(root)
+Merger(work, work.config()).merge([spec_id])
 print("done", count)
 """
 STEPS = 5  # merging, the commit, its checks, moving, merged
@@ -56,9 +55,9 @@ def test_the_merger_is_killed(shop, step, when, strategy):
     assert moved == (step == STEPS)
     assert shop.repo.git("status", "--porcelain") == b" M b.txt\n"
     shop.repo.git("fsck", "--no-dangling")
-    reconcile(shop.places)
+    reconcile(shop.work)
     assert shop.entry("001").status == ("merged" if moved else "queued")
-    assert not has_open_runs(shop.root)
+    assert not has_active_runs(shop.root)
     results = shop.merger().work_off()
     assert [result.status for result in results] == ([] if moved else ["merged"])
     assert shop.shown("new.txt") == "new\n"

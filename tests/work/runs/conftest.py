@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from clew.specs.store.store import SpecStore
-from clew.work.journal.journal import open_journal
-from clew.work.journal.schedules import get_schedule, schedules
-from clew.work.paths import Places
-from clew.work.processes.identity import processes_of_run
+from clew.daemons import WIRING
 from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.start import Mode, begin_work
+from clew.work.workspace import Workspace
+from tests.support.journals import open_journal
 from tests.support.repos import Repository
 from tests.support.waiting import wait_until
-from tests.work.conftest import kill
+from tests.work.conftest import end_runs
 
 AGENT = Path(__file__).with_name("agent.py")
 CONFIG = """---
@@ -37,10 +35,10 @@ class House:
     def __init__(self, path):
         self.repo = Repository(path)
         self.root = self.repo.path
-        self.places = Places(self.root)
         self.configure()
         self.repo.commit("first", {"README.md": "hello\n", ".gitignore": ".env\n/run-*\n"})
-        self.store = SpecStore(self.root)
+        self.work = Workspace(self.root, WIRING)
+        self.paths, self.store = self.work.paths, self.work.store
 
     def configure(self, more=""):
         """Write the configuration; `more` are further lines of YAML."""
@@ -78,22 +76,19 @@ class House:
 
     def begin(self, *ids, options=None, **mode):
         """Begin work."""
-        return begin_work(self.places, self.store, ids, Mode(**mode), options)
+        return begin_work(self.work, ids, Mode(**mode), options)
 
     def run(self, run_id):
         """The run as it is now."""
-        with open_journal(self.places) as journal:
-            return journal.get(run_id)
+        return self.work.journal.get(run_id)
 
     def latest(self, spec_id):
         """The newest run of a spec."""
-        with open_journal(self.places) as journal:
-            return journal.latest(spec_id)
+        return self.work.journal.latest(spec_id)
 
     def attempts(self, spec_id):
         """All runs of a spec, the oldest first."""
-        with open_journal(self.places) as journal:
-            return journal.runs(spec_id=spec_id)[::-1]
+        return self.work.journal.runs(spec_id=spec_id)[::-1]
 
     def status(self, spec_id):
         """The stored status of a spec."""
@@ -112,20 +107,19 @@ class House:
         """A schedule once it is over."""
 
         def look():
-            with open_journal(self.places) as journal:
-                schedule = get_schedule(journal, schedule_id)
+            schedule = self.work.journal.schedule(schedule_id)
             return schedule if schedule.ended_at else None
 
         return wait_until(look, seconds)
 
-    def work(self, *ids, **settings):
+    def done(self, *ids, **settings):
         """Work on one spec until it is over."""
         self.begin(*ids, **settings)
         return self.settled(ids[0])
 
     def log(self, spec_id):
         """The spec's log."""
-        return self.places.log(spec_id).read_text(encoding="utf-8")
+        return self.paths.log_file(spec_id).read_text(encoding="utf-8")
 
     def body(self, spec_id):
         """The spec's text."""
@@ -135,7 +129,7 @@ class House:
         """The newest run of a spec after its owner is gone and another command came by."""
 
         def look():
-            reconcile(self.places)
+            reconcile(self.work)
             run = self.latest(spec_id)
             return run if run.settled_at else None
 
@@ -146,18 +140,15 @@ class House:
 def house(tmp_path):
     """A project; whatever it still runs at the end is ended."""
     made = House(tmp_path / "house")
-    yield made
-    if not made.places.journal.exists():
-        return
-    with open_journal(made.places) as journal:
-        found, runs = schedules(journal, running=True), journal.runs()
-    for schedule in found:
-        if schedule.pid:
-            end_scheduler(schedule.pid)
-    for run in runs:
-        for process in [*processes_of_run(run.run_id), run.owner]:
-            if process is not None and process.pid != os.getpid():
-                kill(process)
+    with made.work:
+        yield made
+        if made.paths.journal.exists():
+            with open_journal(made.paths) as journal:
+                found = journal.schedules(running=True)
+            for schedule in found:
+                if schedule.pid:
+                    end_scheduler(schedule.pid)
+        end_runs(made.work)
 
 
 def end_scheduler(pid):
@@ -168,5 +159,5 @@ def end_scheduler(pid):
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return
-    if b"clew.work.scheduling.process" in words:
+    if b"clew.daemons" in words:
         os.kill(pid, signal.SIGKILL)

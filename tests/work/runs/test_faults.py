@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 
 from clew.kit.errors import ClewError
-from clew.work.journal.journal import open_journal
-from clew.work.journal.schedules import schedules
 from clew.work.model import AT_REST
 from clew.work.processes.identity import processes_of_run
-from clew.work.runs.repair_on_call import attend_project
+from clew.work.runs.repair_on_call import repair_project
+from tests.support.journals import open_journal
 from tests.support.waiting import wait_until
 from tests.work.conftest import kill
 
 FAULTS = Path(__file__).with_name("faults")
-SUPERVISOR, SCHEDULER = "clew.work.runs.supervisor", "clew.work.scheduling.process"
+SUPERVISOR, SCHEDULER = "clew.work.runs.supervisor", "clew.daemons"
 MOVES = ("worktree", "started", "agent_exited", "checked", "finished")
 STEPS = ("edit a.txt", "commit a.txt", "edit b.txt", "commit b.txt", "tick", "say done")
 
@@ -44,10 +43,10 @@ def at_rest(house, *spec_ids):
     """Every run is over, and every spec knows; by what any command does first."""
 
     def look():
-        attend_project(house.root)
-        with open_journal(house.places) as journal:
+        repair_project(house.root)
+        with open_journal(house.paths) as journal:
             runs = journal.runs()
-            busy = schedules(journal, running=True)
+            busy = journal.schedules(running=True)
         return not busy and all(run.phase in AT_REST and run.settled_at for run in runs)
 
     wait_until(look)
@@ -76,7 +75,7 @@ def assert_comes_to_its_end(house, spec_id="001"):
 @pytest.mark.parametrize("word", MOVES)
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_supervisor_is_killed_at_a_step_of_the_journal(house, fault, when, word):
-    mark = fault(SUPERVISOR, "clew.work.journal.journal:Journal.move", when, word)
+    mark = fault(SUPERVISOR, "clew.work.journal.sqlite:SqliteJournal.move", when, word)
     house.spec("001", "mark run-begun", *STEPS)
     with suppress(ClewError):  # it may end before it can answer
         house.begin("001")
@@ -89,12 +88,12 @@ def test_the_supervisor_is_killed_at_a_step_of_the_journal(house, fault, when, w
     ("place", "when"),
     [
         ("clew.work.worktrees.worktrees:run_git", "before"),
-        ("clew.work.runs.evidence:run_command", "after"),
+        ("clew.work.runs.verdict:run_command", "after"),
         ("clew.specs.store.store:write_atomic", "before"),
         ("clew.specs.store.store:write_atomic", "after"),
         ("clew.specs.change.finalize:after_move", "before"),
-        ("clew.work.runs.spec_status:_tell", "before"),
-        ("clew.work.runs.spec_status:_tell", "after"),
+        ("clew.work.runs.reconcile:_update_spec", "before"),
+        ("clew.work.runs.reconcile:_update_spec", "after"),
     ],
 )
 def test_the_supervisor_is_killed_between_its_steps(house, fault, place, when):
@@ -108,13 +107,21 @@ def test_the_supervisor_is_killed_between_its_steps(house, fault, place, when):
 
 
 def test_the_supervisor_of_a_failed_run_is_killed_before_the_spec_knows(house, fault):
-    mark = fault(SUPERVISOR, "clew.work.runs.spec_status:_tell", "before")
+    mark = fault(SUPERVISOR, "clew.work.runs.reconcile:_update_spec", "before")
     house.spec("001", "once run-first leave 5", *STEPS)
     house.begin("001")
     wait_until(mark.exists)
     at_rest(house, "001")
     assert house.status("001") == "failed"
     assert_comes_to_its_end(house)
+
+
+def test_finishing_that_is_cut_off_is_tried_again_and_then_given_up(house):
+    house.spec("001", *STEPS, checks=("kill -9 $PPID",))  # of the supervisor, each time
+    house.begin("001")
+    run = house.reconciled("001")
+    assert (run.phase, run.failure_class, run.finishings) == ("failed", "finishing", 3)
+    assert house.status("001") == "failed"
 
 
 def test_agent_and_supervisor_are_killed_with_work_that_is_not_committed(house):
@@ -132,7 +139,7 @@ def test_agent_and_supervisor_are_killed_with_work_that_is_not_committed(house):
 
 
 SCHEDULER_CALLS = [
-    ("clew.work.journal.schedules:_shown", "before"),
+    ("clew.work.journal.schedules:update_schedule", "before"),
     ("clew.work.scheduling.scheduler:Scheduler._fill", "before"),
     ("clew.work.scheduling.scheduler:start_work", "before"),
     ("clew.work.scheduling.scheduler:start_work", "after"),
@@ -160,10 +167,9 @@ def test_the_scheduler_is_killed_at_any_step(house, fault, place, when):
         assert house.ended(again.schedule_id).status == "completed"
         at_rest(house)
     assert (house.status("a"), house.status("b")) == ("completed", "completed")
-    from clew.specs.store.config import load_config
     from clew.work.merging.queue import Merger
 
-    Merger(house.places, house.store, load_config(house.root)).merge(["a", "b"])
+    Merger(house.work, house.work.config()).merge(["a", "b"])
     files = set(house.repo.text("ls-tree", "--name-only", "main").split())
     assert {"a.txt", "b.txt", "README.md"} <= files
     house.repo.git("fsck", "--strict")

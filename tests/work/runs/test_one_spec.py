@@ -6,10 +6,9 @@ import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.specs.change.approval import approve, reject
-from clew.specs.store.config import load_config
 from clew.work.agents.options import WorkOptions
-from clew.work.journal.journal import open_journal
 from clew.work.merging.preconditions import check_mergeable
+from clew.work.workspace import Wiring, Workspace
 from tests.support.waiting import wait_until
 
 
@@ -50,14 +49,12 @@ def test_what_an_agent_did_waits_for_approval_where_that_is_wanted(house):
 
 def check(house, spec_id):
     """Whether the merge queue would take a spec's branch."""
-    with open_journal(house.places) as journal:
-        config = load_config(house.root)
-        check_mergeable(house.places, config, journal, house.store.load(spec_id))
+    check_mergeable(house.work, house.work.config(), house.store.load(spec_id))
 
 
 def test_an_agent_that_does_nothing_has_not_succeeded(house):
     house.spec("001", "say I am done")
-    run = house.work("001")
+    run = house.done("001")
     assert (run.phase, run.failure_class) == ("failed", "no_work")
     assert house.status("001") == "failed"
     assert "made no commits" in run.failure
@@ -65,20 +62,20 @@ def test_an_agent_that_does_nothing_has_not_succeeded(house):
 
 def test_an_agent_may_do_nothing_where_that_is_allowed(house):
     house.spec("001", "tick")
-    run = house.work("001", options=WorkOptions(allow_no_commits=True))
+    run = house.done("001", options=WorkOptions(allow_no_commits=True))
     assert (run.phase, house.status("001")) == ("finished", "completed")
 
 
 def test_commits_of_bookkeeping_alone_are_no_work(house):
     house.spec("001", "edit .chant/notes.md", "commit .chant/notes.md", "tick")
-    run = house.work("001")
+    run = house.done("001")
     assert run.failure_class == "no_work"
 
 
 def test_open_boxes_need_attention_and_are_never_ticked_for_the_agent(house):
     steps = ("edit a.txt", "commit a.txt", "tick 1")
     house.spec("001", *steps, criteria=("First", "Second", "Third"))
-    run = house.work("001")
+    run = house.done("001")
     assert (run.phase, run.failure_class) == ("failed", "criteria")
     assert house.status("001") == "needs_attention"
     assert "2 of 3 acceptance criteria are not checked:\n- Second\n- Third" in run.failure
@@ -87,21 +84,21 @@ def test_open_boxes_need_attention_and_are_never_ticked_for_the_agent(house):
 
 def test_an_agent_that_calls_itself_done_is_not_believed(house):
     house.spec("001", "edit a.txt", "commit a.txt", "claim_done")
-    run = house.work("001")
+    run = house.done("001")
     assert run.failure_class == "criteria"
     assert house.status("001") == "needs_attention"
 
 
 def test_an_agent_cannot_take_its_criteria_away(house):
     house.spec("001", "edit a.txt", "commit a.txt", "drop_criteria")
-    run = house.work("001")
+    run = house.done("001")
     assert "Criteria were changed during the run: It works" in run.failure
     assert house.status("001") == "needs_attention"
 
 
 def test_uncommitted_changes_need_attention_and_are_kept(house):
     house.spec("001", "edit a.txt", "commit a.txt", "edit b.txt", "tick")
-    run = house.work("001")
+    run = house.done("001")
     assert run.failure_class == "uncommitted"
     assert "b.txt" in run.failure
     assert house.status("001") == "needs_attention"
@@ -117,7 +114,7 @@ def test_checks_are_run_by_us_and_their_results_are_kept(house):
         criteria=("The file is there", "It says so"),
         checks=("test -f a.txt", "grep -q made a.txt && touch by-the-check"),
     )
-    run = house.work("001")
+    run = house.done("001")
     assert (run.phase, run.failure) == ("finished", None)
     assert house.status("001") == "completed"
     assert f"evidence: passed: test -f a.txt (run {run.run_id})" in house.body("001")
@@ -133,7 +130,7 @@ def test_a_check_that_fails_keeps_the_spec_from_being_completed(house):
         criteria=("One", "Two"),
         checks=("echo two problems; exit 3", "test -f a.txt"),
     )
-    run = house.work("001")
+    run = house.done("001")
     assert run.failure_class == "checks"
     assert "echo two problems; exit 3\ntwo problems" in run.failure
     assert house.status("001") == "needs_attention"
@@ -143,14 +140,14 @@ def test_a_check_that_fails_keeps_the_spec_from_being_completed(house):
 def test_a_check_that_hangs_is_ended(house):
     house.configure("work:\n  check_seconds: 1")
     house.spec("001", "edit a.txt", "commit a.txt", "tick", checks=("sleep 600",))
-    run = house.work("001")
+    run = house.done("001")
     assert "Stopped after 1 s" in run.failure
 
 
 def test_boxes_ticked_in_the_worktree_count_as_the_agents_word(house):
     house.spec("001", "edit a.txt", "tick_copy", "commit a.txt")
     house.repo.commit("the specs are in git")
-    run = house.work("001")
+    run = house.done("001")
     assert (run.phase, house.status("001")) == ("finished", "completed")
     assert "- [x] It works" in house.body("001")
 
@@ -161,13 +158,13 @@ def test_output_is_held_against_a_schema_where_that_is_strict(house):
     wanted = "output_schema: out.json"
     house.spec("001", "edit a.txt", "commit a.txt", "tick", 'say {"no":1}', fields=wanted)
     house.spec("002", "edit b.txt", "commit b.txt", "tick", 'say {"answer":1}', fields=wanted)
-    assert house.work("001").failure_class == "output"
-    assert house.work("002").phase == "finished"
+    assert house.done("001").failure_class == "output"
+    assert house.done("002").phase == "finished"
 
 
 def test_an_agent_that_fails_has_its_reason_told(house):
     house.spec("001", "complain the service is on fire", "leave 4")
-    run = house.work("001")
+    run = house.done("001")
     assert (run.failure_class, run.exit_code) == ("agent", 4)
     assert "the service is on fire" in run.failure
     assert house.status("001") == "failed"
@@ -175,25 +172,25 @@ def test_an_agent_that_fails_has_its_reason_told(house):
 
 def test_an_agent_that_floods_its_errors_still_ends(house):
     house.spec("001", "flood", "edit a.txt", "commit a.txt", "tick")
-    assert house.work("001").phase == "finished"
+    assert house.done("001").phase == "finished"
 
 
 def test_an_agent_that_hangs_is_stopped_at_its_limit(house):
     house.configure("work:\n  idle_minutes: 0.02")
     house.spec("001", "edit a.txt", "hang")
-    run = house.work("001")
+    run = house.done("001")
     assert run.failure_class == "idle"
     assert house.repo.text("show", f"{run.snapshot}:a.txt") == "made by an agent"
 
 
 def test_the_prompt_has_the_spec_and_tells_of_the_attempt_before(house):
     house.spec("001", "keep_prompt run-prompt", "complain rubber duck missing", "leave 1")
-    house.work("001")
+    house.done("001")
     first = (house.root / "run-prompt").read_text(encoding="utf-8")
     assert "You are the worker for spec 001 of house" in first
     assert "Some words about it." in first
     assert "attempt before" not in first
-    house.work("001")
+    house.done("001")
     second = (house.root / "run-prompt").read_text(encoding="utf-8")
     assert "## The attempt before this one" in second
     assert "rubber duck missing" in second
@@ -205,17 +202,19 @@ def test_a_brief_and_extensions_go_into_the_prompt(house):
     house.configure("  prompt_extensions: [tone]")
     house.repo.write(".chant/prompts/extensions/tone.md", "Speak softly.\n")
     house.spec("001", "keep_prompt run-prompt", "leave 1")
-    start_work(house.places, house.store, "001", brief=lambda spec_id: f"Background of {spec_id}")
+    wiring = Wiring(brief=lambda root, spec_id: f"Background of {spec_id} in {root.name}")
+    with Workspace(house.root, wiring) as work:
+        start_work(work, "001")
     house.settled("001")
     text = (house.root / "run-prompt").read_text(encoding="utf-8")
-    assert "## Brief\n\nBackground of 001" in text
+    assert "## Brief\n\nBackground of 001 in house" in text
     assert "## tone\n\nSpeak softly." in text
 
 
 WRONG = [
     ("status: completed", Conflict, "Spec '001' is completed"),
     ("status: cancelled", Conflict, "Spec '001' is cancelled"),
-    ("status: in_progress", Conflict, "no run of ours is behind it"),
+    ("status: in_progress", Conflict, "Clew has no run for it"),
     ("depends_on: [002]", Conflict, "blocked by dependencies: 002"),
     ("approval:\n  required: true\n  status: pending", Conflict, "has to be approved first"),
     ("type: group", Invalid, "Cannot execute an empty driver"),
@@ -235,7 +234,7 @@ def test_whatever_is_wrong_is_told_before_anything_changes(house, monkeypatch, f
     with pytest.raises(error, match=said):
         house.begin("001")
     assert path.read_bytes() == before
-    assert not house.places.journal.exists()
+    assert not house.paths.journal.exists()
     assert house.repo.text("branch", "--list", "chant/*") == ""
 
 
@@ -250,15 +249,13 @@ def test_lint_errors_are_told_unless_they_are_to_be_skipped(house):
 
 
 def test_a_directory_without_a_repository_is_told(tmp_path):
-    from clew.specs.store.store import SpecStore
-    from clew.work.paths import Places
     from clew.work.scheduling.start import Mode, begin_work
 
     (tmp_path / ".chant" / "specs").mkdir(parents=True)
     (tmp_path / ".chant" / "specs" / "001.md").write_text("---\ntype: code\n---\n# One\n", "utf-8")
     options = WorkOptions(agent="claude", skip_criteria=True)
     with pytest.raises(Invalid, match="Not a git repository"):
-        begin_work(Places(tmp_path), SpecStore(tmp_path), ("001",), Mode(), options)
+        begin_work(Workspace(tmp_path), ("001",), Mode(), options)
     assert not (tmp_path / ".chant" / ".store" / "runs.sqlite3").exists()
 
 
@@ -275,7 +272,7 @@ def test_a_failed_member_fails_its_driver_until_it_is_tried_again(house):
     house.spec("d", criteria=(), fields="type: group")
     steps = ("once run-first leave 1", "edit a.txt", "commit a.txt", "tick")
     house.spec("d.1", *steps)
-    house.work("d.1")
+    house.done("d.1")
     assert (house.status("d.1"), house.status("d")) == ("failed", "failed")
     house.begin("d.1")
     assert house.status("d") == "in_progress"

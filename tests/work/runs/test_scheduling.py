@@ -11,15 +11,14 @@ from datetime import datetime
 import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound
-from clew.work.journal.journal import open_journal
-from clew.work.journal.schedules import ask_to_stop, schedules
+from clew.work.journal.schedules import stop_schedules
+from clew.work.journal.status_files import list_processes
 from clew.work.model import FailureClass
 from clew.work.processes.identity import identity_of, is_alive
-from clew.work.runs.listing import list_processes
-from clew.work.runs.ready import share_files
 from clew.work.runs.reconcile import reconcile
-from clew.work.runs.takeover import pause
-from clew.work.scheduling.retry import Policy, retry_time
+from clew.work.runs.stop import pause
+from clew.work.scheduling.ready import Policy, retry_time, share_files
+from tests.support.journals import open_journal
 from tests.support.waiting import wait_until
 from tests.work.runs.conftest import end_scheduler
 
@@ -43,7 +42,7 @@ def spans(house):
 
 def most_at_once(house):
     """How many specs had a run at the same time."""
-    with open_journal(house.places) as journal:
+    with open_journal(house.paths) as journal:
         runs = [(run.created_at, run.ended_at) for run in journal.runs()]
     return max(sum(a <= moment < b for a, b in runs) for moment, _ in runs)
 
@@ -90,7 +89,7 @@ def test_a_chain_works_one_after_the_other_and_takes_what_becomes_ready(house):
     found = spans(house)
     assert most_at_once(house) == 1
     assert sorted(found, key=found.get) == ["c", "a", "b"]
-    processes = list_processes(house.places, include_completed=True)["processes"]
+    processes = list_processes(house.work.journal, include_completed=True)["processes"]
     assert [p["status"] for p in processes if p["process_id"] == begun.record["process_id"]] == [
         "completed"
     ]
@@ -249,7 +248,7 @@ def test_a_paused_spec_ends_its_chain_and_keeps_its_work(house):
     house.spec("b", *working("b"))
     begun = house.begin("a", chain=True)
     wait_until((house.root / "run-a").exists)
-    pause(house.places, house.store, "a")
+    pause(house.work, "a")
     done = house.ended(begun.schedule_id)
     assert done.note == "1 left; stopped: a was paused"
     assert (house.status("a"), house.status("b")) == ("in_progress", "pending")
@@ -260,8 +259,7 @@ def test_a_scheduler_that_is_asked_to_stop_starts_nothing_more(house):
     house.spec("b", *working("b"))
     begun = house.begin("a", chain=True)
     wait_until((house.root / "run-a").exists)
-    with open_journal(house.places) as journal:
-        assert len(ask_to_stop(house.places, journal)) == 1
+    stop_schedules(house.paths, house.work.journal)
     done = house.ended(begun.schedule_id)
     assert done.note == "nothing was ready; stopped: as asked; a still at work"
     assert house.run(house.latest("a").run_id).phase == "started"
@@ -276,9 +274,8 @@ def test_a_scheduler_that_is_killed_leaves_its_runs_at_work_and_nothing_stuck(ho
     scheduler = identity_of(begun.record["pid"])
     os.kill(begun.record["pid"], signal.SIGKILL)
     wait_until(lambda: not is_alive(scheduler))
-    reconcile(house.places)
-    with open_journal(house.places) as journal:
-        (schedule,) = schedules(journal)
+    reconcile(house.work)
+    (schedule,) = house.work.journal.schedules()
     assert schedule.status == "failed"
     assert "its scheduler was killed" in schedule.note
     (house.root / "run-go").write_text("")
@@ -300,7 +297,7 @@ def test_somebody_elses_run_is_left_to_them(house):
 def test_what_a_spec_builds_on_is_merged_before_it_starts(house):
     house.spec("a", *working("a"))
     house.spec("b", *working("b"), fields="depends_on: [a]")
-    house.work("a")
+    house.done("a")
     with pytest.raises(Conflict, match="Spec 'b' builds on a, whose work is not in main yet"):
         house.begin("b")
     assert house.ended(house.begin("b", chain=True).schedule_id).note == "1 completed"
@@ -344,7 +341,7 @@ def test_parallel_work_starts_one_after_the_other(house):
     for name in ("a", "b"):
         house.spec(name, *working(name))
     assert house.ended(house.begin(parallel=2).schedule_id).note == "2 completed"
-    with open_journal(house.places) as journal:
+    with open_journal(house.paths) as journal:
         first, second = sorted(datetime.fromisoformat(run.created_at) for run in journal.runs())
     assert (second - first).total_seconds() >= 1.4
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from contextlib import suppress
-
 import pytest
 
-from clew.work.journal.status_files import read_watch_pid
-from clew.work.scheduling.watch_control import is_watched
+from clew.work.scheduling.watch import is_watched, stop_watch
 from tests.work.merging.making import Shop
 
 
@@ -18,8 +13,7 @@ def shop(tmp_path):
     """A project that is looked at often."""
     made = Shop(tmp_path / "shop")
     made.configure("watch:", "  poll_interval_ms: 100")
-    yield made
-    pid = read_watch_pid(made.places)
-    if pid and is_watched(made.places):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    with made.work:
+        yield made
+    if is_watched(made.paths):
+        stop_watch(made.paths, 10)

@@ -13,8 +13,14 @@ from clew.kit.call import Call
 from clew.kit.errors import Conflict, NotFound
 from clew.program import TOOLS
 from clew.work.processes.identity import identity_of, is_alive
-from clew.work.scheduling.watch_control import is_watched, start_watch, stop_watch, watch_status
-from clew.work.scheduling.watch_loop import Watch, WatchOptions
+from clew.work.scheduling.process import start_watch
+from clew.work.scheduling.watch import (
+    Watch,
+    WatchOptions,
+    is_watched,
+    stop_watch,
+    watch_status,
+)
 from clew.work.worktrees.worktrees import path_of
 from tests.specs.tools.project import Chant
 from tests.support.client import BIN
@@ -54,7 +60,7 @@ def test_answers_keep_their_schemas(shop, name):
     shop.spec("001", False, False, status="pending")
     shop.finished("002", {"two.txt": "2\n"}, status="in_progress")
     if name == "chant_watch_stop":
-        start_watch(shop.places)
+        start_watch(shop.work)
     tool = next(tool for tool in TOOLS if tool.name == name)
     given = {"id": "001"} if name == "chant_split" else {}
     answer = tool.handler(given, Call(settings={"project": str(shop.root)}))
@@ -70,7 +76,7 @@ def test_without_a_store_the_tools_say_so(tmp_path):
 
 def test_worktrees_are_told_with_their_state(shop):
     work = shop.finished("001", {"new.txt": "new\n"})
-    (view,) = watch_status(shop.places)["worktrees"]
+    (view,) = watch_status(shop.paths)["worktrees"]
     assert view == {
         "spec_id": "001",
         "path": str(work.path),
@@ -81,7 +87,7 @@ def test_worktrees_are_told_with_their_state(shop):
     }
     told = '{"spec_id": "001", "status": "done", "updated_at": "2026-02-02T10:30:00Z"}'
     (work.path / ".chant-status.json").write_text(told)
-    (view,) = watch_status(shop.places)["worktrees"]
+    (view,) = watch_status(shop.paths)["worktrees"]
     assert (view["status"], view["updated_at"], view["error"]) == (
         "done", "2026-02-02T10:30:00Z", None,
     )  # fmt: skip
@@ -90,25 +96,25 @@ def test_worktrees_are_told_with_their_state(shop):
 def test_the_watch_merges_and_cleans_up(shop):
     shop.finished("001", {"one.txt": "1\n"})
     shop.finished("002", {"two.txt": "2\n"}, status="in_progress")
-    start_watch(shop.places)
+    start_watch(shop.work)
     wait_until((shop.root / "one.txt").exists)
     wait_until(lambda: not path_of(shop.root, "001").exists())
-    stop_watch(shop.places, 20)
-    assert not is_watched(shop.places)
+    stop_watch(shop.paths, 20)
+    assert not is_watched(shop.paths)
     assert not (shop.root / "two.txt").exists()
     assert path_of(shop.root, "002").exists()
     assert "001: merge into main: merged" in log_of(shop)
 
 
 def test_two_watches_one_runs(shop):
-    start_watch(shop.places)
+    start_watch(shop.work)
     with pytest.raises(Conflict, match="Watch is already running"):
-        start_watch(shop.places)
+        start_watch(shop.work)
     done = subprocess.run(
         [str(BIN / "chant"), "watch"], cwd=shop.root, capture_output=True, timeout=30, check=False
     )
     assert (done.returncode, b"Watch is already running" in done.stderr) == (1, True)
-    stop_watch(shop.places, 20)
+    stop_watch(shop.paths, 20)
 
 
 def test_of_many_starters_one_wins(shop):
@@ -124,20 +130,20 @@ def test_of_many_starters_one_wins(shop):
     for child in children:
         child.communicate(timeout=60)
     assert sorted(child.returncode for child in children) == [0, 1, 1, 1]
-    stop_watch(shop.places, 20)
+    stop_watch(shop.paths, 20)
 
 
 def test_a_killed_watch_leaves_nothing_that_is_in_the_way(shop):
-    pid = start_watch(shop.places)
+    pid = start_watch(shop.work)
     process = identity_of(pid)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_alive(process))
     assert (shop.root / ".chant" / "watch.pid").exists()
-    assert not is_watched(shop.places)
+    assert not is_watched(shop.paths)
     with pytest.raises(NotFound, match="Watch is not running"):
-        stop_watch(shop.places)
-    assert start_watch(shop.places) != pid
-    stop_watch(shop.places, 20)
+        stop_watch(shop.paths)
+    assert start_watch(shop.work) != pid
+    stop_watch(shop.paths, 20)
 
 
 def test_a_pid_file_of_somebody_else_does_no_harm(shop):
@@ -145,7 +151,7 @@ def test_a_pid_file_of_somebody_else_does_no_harm(shop):
     try:
         (shop.root / ".chant" / "watch.pid").write_text(f"{sleeper.pid}\n")
         with pytest.raises(NotFound):
-            stop_watch(shop.places)
+            stop_watch(shop.paths)
         assert sleeper.poll() is None
     finally:
         sleeper.kill()
@@ -156,9 +162,9 @@ def test_sigterm_in_the_middle_of_a_check_keeps_the_entry(shop):
     shop.configure("watch:", "  poll_interval_ms: 100", "merge:", "  checks: [sleep 600]")
     shop.finished("001", {"one.txt": "1\n"})
     main = shop.main()
-    process = identity_of(start_watch(shop.places))
+    process = identity_of(start_watch(shop.work))
     wait_until(lambda: (entry := shop.entry("001")) and entry.candidate)
-    stop_watch(shop.places, 20)
+    stop_watch(shop.paths, 20)
     assert not is_alive(process)
     assert not (shop.root / ".chant" / "watch.pid").exists()
     assert (shop.entry("001").status, shop.main()) == ("queued", main)
@@ -168,8 +174,8 @@ def test_sigterm_in_the_middle_of_a_check_keeps_the_entry(shop):
 
 def test_an_idle_watch_ends_by_itself(shop):
     shop.configure("watch:", "  poll_interval_ms: 100", "  idle_timeout_minutes: 0.005")
-    start_watch(shop.places)
-    wait_until(lambda: not is_watched(shop.places))
+    start_watch(shop.work)
+    wait_until(lambda: not is_watched(shop.paths))
     assert "nothing to do" in log_of(shop)
 
 
@@ -177,7 +183,7 @@ def test_a_conflict_is_told_once_and_tried_again_when_something_changed(shop):
     shop.finished("001", {"a.txt": "1\n"})
     shop.finished("002", {"a.txt": "2\n"})
     said = []
-    watch = Watch(shop.places, say=said.append)
+    watch = Watch(shop.root, say=said.append)
     while watch.look():
         pass
     assert status_of(shop, "002") == "needs_attention"
@@ -193,7 +199,7 @@ def test_a_conflict_is_told_once_and_tried_again_when_something_changed(shop):
 def test_a_dry_look_changes_nothing(shop):
     shop.finished("001", {"one.txt": "1\n"})
     before, main, said = shop.picture(), shop.main(), []
-    Watch(shop.places, WatchOptions(dry_run=True), say=said.append).look()
+    Watch(shop.root, options=WatchOptions(dry_run=True), say=said.append).look()
     assert said == ["001: would be merged"]
     assert (shop.picture(), shop.main()) == (before, main)
 
@@ -205,11 +211,11 @@ def test_ready_specs_are_started_only_if_asked(shop):
     )  # fmt: skip
     shop.spec("001", False, status="pending")
     said = []
-    Watch(shop.places, say=said.append).look()
+    Watch(shop.root, say=said.append).look()
     assert status_of(shop, "001") == "pending"
-    Watch(shop.places, WatchOptions(start=1), say=said.append).look()
+    Watch(shop.root, options=WatchOptions(start=1), say=said.append).look()
     assert "001: started" in said
-    watch = Watch(shop.places, say=said.append)
+    watch = Watch(shop.root, say=said.append)
 
     def is_over():
         watch.look()

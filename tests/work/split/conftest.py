@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from clew.kit.paths import ProjectPaths
 from clew.specs.store.store import SpecStore
-from clew.work.paths import Places
 from clew.work.split.split import SplitOptions, split_spec
+from clew.work.workspace import Workspace
 from tests.specs.tools.project import make_project, write_spec
 
 ASKED = Path(__file__).with_name("asked.py")
@@ -22,7 +23,7 @@ class Desk:
 
     def __init__(self, directory):
         self.root = make_project(directory)
-        self.places = Places(self.root)
+        self.paths = ProjectPaths(self.root)
         self.answers = directory / "answers"
         self.answers.mkdir()
 
@@ -52,7 +53,7 @@ class Desk:
         return (self.answers / f"prompt-{number}.md").read_text()
 
     def split(self, call=None, **options):
-        return split_spec(self.places, self.store, SPEC, SplitOptions(**options), call=call)
+        return split_spec(Workspace(self.root), SPEC, SplitOptions(**options), call=call)
 
     def files(self):
         home = self.root / ".chant" / "specs"

@@ -14,8 +14,8 @@ from clew.work.split.plan import (
     Piece,
     cycle_of,
     divide,
+    ordered,
     problems,
-    put_right,
 )
 
 
@@ -76,7 +76,7 @@ def test_every_division_holds(criteria, files, dice):
     assert 2 <= len(found) <= MOST_MEMBERS
     assert {name for m in found for name in m.files} == set(files)
     assert sorted(n for m in found for n in m.covers) == list(range(1, len(criteria) + 1))
-    kept, _ = put_right(whole, found)
+    kept, _ = ordered(whole, found)
     assert cycle_of(kept) == []
 
 
@@ -114,7 +114,7 @@ def test_everything_wrong_is_told():
 
 def test_shared_files_make_an_order_and_checks_are_kept():
     whole = Piece("W", "", (Demand("one", "make one"), Demand("two")), ())
-    kept, warnings = put_right(whole, members((), (), covers=(1,), files=("a.py",)))
+    kept, warnings = ordered(whole, members((), (), covers=(1,), files=("a.py",)))
     assert [m.depends_on for m in kept] == [(), (1,)]
     assert warnings == ["Members 1 and 2 both change a.py: in this order"]
     assert [d.check for d in kept[0].criteria] == [None, "make one"]

@@ -11,7 +11,7 @@ import pytest
 from clew.kit.call import Call
 from clew.kit.errors import Cancelled, Conflict, Invalid, NotFound
 from clew.specs.files.criteria import parse_criteria
-from clew.work.split.apply import undo_split
+from clew.work.split.split import undo_split
 from tests.specs.tools.project import Chant
 from tests.work.merging.making import run_python
 from tests.work.split.conftest import SPEC
@@ -257,8 +257,8 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from clew.specs.store.store import SpecStore
-from clew.work.paths import Places
 from clew.work.split.split import split_spec
+from clew.work.workspace import Workspace
 
 root, spec_id, step = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 count = 0
@@ -271,7 +271,7 @@ for name in ("create", "change"):
             os.kill(os.getpid(), 9)
         return made
     setattr(SpecStore, name, killing)
-split_spec(Places(root), SpecStore(root), spec_id)
+split_spec(Workspace(root), spec_id)
 """
 
 
@@ -285,7 +285,7 @@ def test_a_split_that_is_killed_is_taken_back_and_done_again(desk, step):
         undo_split(desk.store, SPEC)
     assert desk.files() == before
     assert run_python(KILLED, desk.root, SPEC, step, check=False).returncode == -9
-    from clew.work.split.apply import take_back_unfinished
+    from clew.work.split.split import take_back_unfinished
 
     take_back_unfinished(desk.store)
     desk.split()

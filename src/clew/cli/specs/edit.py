@@ -9,7 +9,7 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option, repeatable
-from clew.cli.specs.read import opened
+from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import Conflict, Unavailable, UsageError
 from clew.kit.outcome import Outcome
 
@@ -208,9 +208,10 @@ _AFTER = {
 @project_option
 def reset(spec_id: str, project: str | None) -> Outcome:
     """Reset a failed or stuck spec to pending; its agent is stopped, its branch stays."""
-    from clew.work.runs.abandon import reset_spec
+    from clew.work.runs.stop import reset_spec
 
-    spec = reset_spec(opened(project), spec_id, actor=who())
+    with opened_work(project) as work:
+        spec = reset_spec(work, spec_id, actor=who())
     return _message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
 
 
@@ -221,21 +222,19 @@ def reset(spec_id: str, project: str | None) -> Outcome:
 @project_option
 def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Outcome:
     """Cancel a spec and stop its agent; the file stays, but lists and work ignore it."""
-    from clew.work.runs.abandon import cancel_spec, delete_spec
+    from clew.work.runs.stop import cancel_spec, delete_spec
 
-    store = opened(project)
-    full = store.load(spec_id).id
-    waiting = store.graph().dependents(full)
-    if waiting and not yes:
-        raise Conflict(
-            f"Other specs wait for '{full}': {', '.join(waiting)}",
-            "Cancel it all the same with --yes; they then count it as done.",
-        )
-    if delete:
-        delete_spec(store, full, actor=who())
-        return _message({"id": full, "deleted": True}, f"Deleted spec: {full}")
-    cancel_spec(store, full, actor=who())
-    return _message({"id": full, "deleted": False}, f"Cancelled spec: {full}")
+    with opened_work(project) as work:
+        full = work.store.load(spec_id).id
+        waiting = work.store.graph().dependents(full)
+        if waiting and not yes:
+            raise Conflict(
+                f"Other specs wait for '{full}': {', '.join(waiting)}",
+                "Cancel it all the same with --yes; they then count it as done.",
+            )
+        (delete_spec if delete else cancel_spec)(work, full, actor=who())
+    verb = "Deleted" if delete else "Cancelled"
+    return _message({"id": full, "deleted": delete}, f"{verb} spec: {full}")
 
 
 @command()

@@ -105,7 +105,7 @@ def _root(project: str | None) -> Path:
 
 
 def _bundled() -> dict[str, str]:
-    from clew.work.agents.prompt_files import bundled_prompts
+    from clew.work.agents.prompt import bundled_prompts
 
     return bundled_prompts()
 

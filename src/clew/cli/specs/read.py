@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,10 @@ from clew.cli.core.options import flag, limit_option, offset_option, project_opt
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from clew.specs.store.store import SpecStore
+    from clew.work.workspace import Workspace
 
 spec = LazyGroup(
     name="spec",
@@ -25,11 +29,25 @@ spec = LazyGroup(
 def opened(project: str | None) -> SpecStore:
     """The spec store of the project that a command is about."""
     from clew.specs.store.store import open_store
-    from clew.work.runs.repair_on_call import attend_project
+    from clew.work.runs.repair_on_call import repair_project
 
     store = open_store(project=project)
-    attend_project(store.project)
+    repair_project(store.project)
     return store
+
+
+@contextmanager
+def opened_work(project: str | None) -> Iterator[Workspace]:
+    """The project that a command works on, opened once; orphaned runs are repaired first."""
+    from clew.daemons import WIRING
+    from clew.specs.store.store import open_store
+    from clew.work.runs.reconcile import reconcile
+    from clew.work.workspace import Workspace
+
+    store = open_store(project=project)
+    with Workspace(store.project, WIRING, store) as work:
+        reconcile(work)
+        yield work
 
 
 def problem_lines(answer: dict[str, Any]) -> list[str]:

@@ -19,41 +19,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from clew.work.journal.schedules import Schedule
-    from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.kit.paths import ProjectPaths
+    from clew.work.model import Run, Schedule
+    from clew.work.workspace import Workspace
 
 _LOOK_SECONDS = 0.25
 _LONGEST = 100
 _SHOWN = ("state", "tool")
 
 
-def follow_run(places: Places, run_id: str) -> Run:
-    """Show one run until it is over and its spec knows."""
-    from clew.work.journal.journal import open_journal
+def follow_run(work: Workspace, run_id: str) -> Run:
+    """Show one run until it is over and its spec has the status that follows."""
+    from clew.work.runs.reconcile import current_run
 
-    with _shown(places) as show:
+    with _shown(work.paths) as show:
         while True:
-            _reconcile(places)
-            with open_journal(places) as journal:
-                run = journal.get(run_id)
+            run = current_run(work, run_id)
             show([run])
             if run.settled_at is not None:
                 return run
             time.sleep(_LOOK_SECONDS)
 
 
-def follow_schedule(places: Places, schedule_id: str) -> tuple[Schedule, list[Run]]:
+def follow_schedule(work: Workspace, schedule_id: str) -> tuple[Schedule, list[Run]]:
     """Show a schedule until it is over; gives it and the last run of each of its specs."""
-    from clew.work.journal.journal import open_journal
-    from clew.work.journal.schedules import get_schedule
+    from clew.kit.locks import is_locked
+    from clew.work.journal.schedules import scheduler_lock
+    from clew.work.runs.reconcile import reconcile
 
-    with _shown(places) as show:
+    with _shown(work.paths) as show:
         while True:
-            _reconcile(places)
-            with open_journal(places) as journal:
-                schedule = get_schedule(journal, schedule_id)
-                found = [run for run in journal.runs() if _is_part(run, schedule)]
+            if not is_locked(scheduler_lock(work.paths)):  # it has ended, or it was killed
+                reconcile(work)
+            schedule = work.journal.schedule(schedule_id)
+            found = [run for run in work.journal.runs() if _is_part(run, schedule)]
             latest = list({run.spec_id: run for run in reversed(found)}.values())
             show(latest)
             if schedule.ended_at is not None:
@@ -61,25 +60,19 @@ def follow_schedule(places: Places, schedule_id: str) -> tuple[Schedule, list[Ru
             time.sleep(_LOOK_SECONDS)
 
 
-def _reconcile(places: Places) -> None:
-    from clew.work.runs.reconcile import reconcile
-
-    reconcile(places)
-
-
 def _is_part(run: Run, schedule: Schedule) -> bool:
     return run.mode == schedule.mode and run.created_at >= schedule.created_at
 
 
 @contextmanager
-def _shown(places: Places) -> Iterator[Callable[[list[Run]], None]]:
+def _shown(paths: ProjectPaths) -> Iterator[Callable[[list[Run]], None]]:
     """How runs are shown here, for as long as somebody looks."""
     try:
         if is_terminal(sys.stderr):
-            with _live_table(places) as show:
+            with _live_table(paths) as show:
                 yield show
         else:
-            yield _Lines(places).show
+            yield _Lines(paths).show
     except KeyboardInterrupt:
         say("The work goes on without you: `clew runs` shows it, `clew pause ID` stops it.")
         raise
@@ -88,15 +81,15 @@ def _shown(places: Places) -> Iterator[Callable[[list[Run]], None]]:
 class _Lines:
     """New events as plain lines."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, paths: ProjectPaths) -> None:
+        self._paths = paths
         self._tails: dict[str, Tail] = {}
 
     def show(self, runs: list[Run]) -> None:
         """Print what is new."""
         for run in runs:
             if run.run_id not in self._tails:
-                self._tails[run.run_id] = Tail(self._places.events(run.spec_id), run.run_id)
+                self._tails[run.run_id] = Tail(self._paths.events_file(run.spec_id), run.run_id)
             for event in self._tails[run.run_id].new():
                 if event.get("type") in _SHOWN:
                     say(event_line(run.spec_id, event))
@@ -139,7 +132,7 @@ class Tail:
 
 
 @contextmanager
-def _live_table(places: Places) -> Iterator[Callable[[list[Run]], None]]:
+def _live_table(paths: ProjectPaths) -> Iterator[Callable[[list[Run]], None]]:
     from rich.console import Console
     from rich.live import Live
 
@@ -149,7 +142,9 @@ def _live_table(places: Places) -> Iterator[Callable[[list[Run]], None]]:
 
         def show(runs: list[Run]) -> None:
             for run in runs:
-                tail = tails.setdefault(run.run_id, Tail(places.events(run.spec_id), run.run_id))
+                tail = tails.setdefault(
+                    run.run_id, Tail(paths.events_file(run.spec_id), run.run_id)
+                )
                 for event in tail.new():
                     text = " ".join(str(event.get("text", "")).split())
                     last[run.run_id] = text or last.get(run.run_id, "")
@@ -176,9 +171,7 @@ def _table(runs: list[Run], last: dict[str, str]) -> Any:
 
 def duration(run: Run) -> str:
     """How long a run took, or takes so far."""
-    from clew.work.runs.handover import elapsed_seconds
-
-    seconds = int(elapsed_seconds(run) or 0)
+    seconds = int(run.elapsed_seconds() or 0)
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -9,31 +9,23 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
-from clew.cli.specs.read import opened
+from clew.cli.specs.read import opened_work
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
     from clew.work.merging.preconditions import Branch
     from clew.work.merging.queue import MergeResult
-    from clew.work.paths import Places
+    from clew.work.scheduling.watch import WatchOptions
+    from clew.work.workspace import Workspace
 
 
 def _say(text: str) -> None:
     """What is going on, for people; standard output is for the result."""
     if sys.stderr.isatty():
         click.echo(text, err=True)
-
-
-def _surroundings(project: str | None) -> tuple[Places, SpecStore, Config]:
-    from clew.specs.store.config import load_config
-    from clew.work.paths import Places
-
-    store = opened(project)
-    return Places(store.project), store, load_config(store.project)
 
 
 @command()
@@ -61,28 +53,26 @@ def merge(
     from clew.work.merging.preconditions import branches, expanded
     from clew.work.merging.queue import MergeOptions, Merger
     from clew.work.processes.child import Signals
-    from clew.work.runs.reconcile import reconcile
 
-    places, store, config = _surroundings(project)
-    reconcile(places)
-    if only_list or (dry_run and not ids):
-        return _branch_list(branches(places, store, config), only_due=dry_run)
-    if not ids and not merge_all:
+    if not (ids or merge_all or only_list or dry_run):
         raise UsageError("Which specs?", "Name them, or use --all; --list shows what there is.")
-    wanted = expanded(store, config, places, list(ids))
-    if merge_all:
-        wanted += [b.spec_id for b in branches(places, store, config) if b.is_due]
-    wanted = list(dict.fromkeys(wanted))
-    if dry_run:
-        found = [branch for branch in branches(places, store, config) if branch.spec_id in wanted]
-        return _branch_list(found, only_due=False)
-    options = MergeOptions("rebase" if rebase else None, delete_branch)
-    with Signals().noted() as signals:
-        merger = Merger(places, store, config, _say, lambda: signals.stop_asked)
-        results = merger.merge(wanted, options)
-        if merge_all:
-            told = {result.spec_id for result in results}
-            results += [one for one in merger.work_off() if one.spec_id not in told]
+    with opened_work(project) as work:
+        config = work.config()
+        if only_list or (dry_run and not ids):
+            return _branch_list(branches(work, config), only_due=dry_run)
+        wanted = expanded(work, config, list(ids))
+        if dry_run or merge_all:
+            found = branches(work, config)
+            wanted += [b.spec_id for b in found if b.is_due and merge_all]
+        if dry_run:
+            return _branch_list([b for b in found if b.spec_id in wanted], only_due=False)
+        options = MergeOptions("rebase" if rebase else None, delete_branch)
+        with Signals().noted() as signals:
+            merger = Merger(work, config, _say, lambda: signals.stop_asked)
+            results = merger.merge(list(dict.fromkeys(wanted)), options)
+            if merge_all:
+                known = {result.spec_id for result in results}
+                results += [one for one in merger.work_off() if one.spec_id not in known]
     return _merge_outcome(results)
 
 
@@ -137,27 +127,29 @@ def watch(
     project: str | None,
 ) -> Outcome:
     """Finish, merge and clean up the work of agents, until Ctrl-C or a long idle time."""
-    from clew.work.scheduling.watch_control import start_watch, stop_watch, watch_status
+    from clew.work.scheduling.process import start_watch
+    from clew.work.scheduling.watch import WatchOptions, stop_watch, watch_status
 
-    places, _store, _config = _surroundings(project)
-    if only_status:
-        return _status_outcome(watch_status(places))
-    if stop_it:
-        pid = stop_watch(places, 30)
-        return Outcome({"pid": pid}, (f"Sent stop signal to watch process (PID: {pid})",))
-    if background:
-        pid = start_watch(places)
-        return Outcome({"pid": pid}, (f"Started watch process (PID: {pid})",))
-    return _watched(places, start, poll_interval, once=once, dry_run=dry_run)
+    with opened_work(project) as work:
+        if only_status:
+            return _status_outcome(watch_status(work.paths))
+        if stop_it:
+            pid = stop_watch(work.paths, 30)
+            return Outcome({"pid": pid}, (f"Sent stop signal to watch process (PID: {pid})",))
+        if background:
+            pid = start_watch(work)
+            return Outcome({"pid": pid}, (f"Started watch process (PID: {pid})",))
+    options = WatchOptions(start, dry_run, poll_interval / 1000 if poll_interval else None)
+    return _watched(work, options, once=once)
 
 
-def _watched(places: Places, start: int, poll: int | None, *, once: bool, dry_run: bool) -> Outcome:
+def _watched(work: Workspace, options: WatchOptions, *, once: bool) -> Outcome:
     from clew.work.processes.child import Signals
-    from clew.work.scheduling.watch_control import watch_lock
-    from clew.work.scheduling.watch_loop import Watch, WatchOptions, run_watch, watch_log
+    from clew.work.scheduling.watch import Watch, run_watch, watch_lock, watch_log
 
+    dry_run = options.dry_run
     lines: list[str] = []
-    log = watch_log(places)
+    log = watch_log(work.paths)
 
     def say(text: str) -> None:
         lines.append(text)
@@ -166,11 +158,10 @@ def _watched(places: Places, start: int, poll: int | None, *, once: bool, dry_ru
         if not (once or dry_run):
             click.echo(text)
 
-    options = WatchOptions(start, dry_run, poll / 1000 if poll else None)
-    lock = watch_lock(places)
+    lock = watch_lock(work.paths)
     try:
         with Signals().noted() as signals:
-            looking = Watch(places, options, say, lambda: signals.stop_asked)
+            looking = Watch(work.root, work.wiring, options, say, lambda: signals.stop_asked)
             if dry_run:
                 looking.look()
             else:
@@ -230,15 +221,14 @@ def split(  # noqa: PLR0913 - one parameter per option
     project: str | None,
 ) -> Outcome:
     """Split a spec into members, by the configured agent or by its criteria and files."""
-    from clew.work.split.apply import undo_split
-    from clew.work.split.split import SplitOptions, split_spec
+    from clew.work.split.split import SplitOptions, split_spec, undo_split
 
-    places, store, _config = _surroundings(project)
-    if undo:
-        gone = undo_split(store, spec_id)
-        return Outcome({"removed": gone}, (f"Undone; removed {', '.join(gone)}.",))
-    options = SplitOptions(force, recursive, max_depth, dry_run, without_model, model)
-    done = split_spec(places, store, spec_id, options, call=_ShownCall()).as_json()
+    with opened_work(project) as work:
+        if undo:
+            gone = undo_split(work.store, spec_id)
+            return Outcome({"removed": gone}, (f"Undone; removed {', '.join(gone)}.",))
+        options = SplitOptions(force, recursive, max_depth, dry_run, without_model, model)
+        done = split_spec(work, spec_id, options, call=_ShownCall()).as_json()
     rows = tuple(
         (
             member["id"],
@@ -264,15 +254,13 @@ def cleanup(ids: tuple[str, ...], *, force: bool, dry_run: bool, project: str | 
 
     Exit code 1 if a named spec was refused.
     """
-    from clew.work.merging.cleanup import REFUSED, clean_up
-    from clew.work.runs.reconcile import reconcile
+    from clew.work.merging.preconditions import REFUSED, clean_up
 
-    places, store, config = _surroundings(project)
     if force and not ids:
         raise UsageError("--force needs the specs by name", "clew cleanup --force ID")
-    reconcile(places)
-    names = [_owned_name(store, name) for name in ids]
-    found = clean_up(places, config, names, force=force, dry_run=dry_run)
+    with opened_work(project) as work:
+        names = [_owned_name(work.store, name) for name in ids]
+        found = clean_up(work, work.config(), names, force=force, dry_run=dry_run)
     rows = tuple((item.spec_id, item.deed, item.note, item.path) for item in found)
     parts: list[str | Table] = [Table(("id", "worktree", "note", "path"), rows)] if rows else []
     parts += [f"{item.spec_id}: kept {', '.join(item.kept)}" for item in found if item.kept]

@@ -11,28 +11,17 @@ import click
 from clew.cli.core.app import command
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.cli.core.streams import say
+from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
-    from clew.specs.store.store import SpecStore
+    from clew.work.journal.interface import Journal
     from clew.work.model import Run
-    from clew.work.paths import Places
     from clew.work.scheduling.start import Begun, Mode
+    from clew.work.workspace import Workspace
 
 _FOLLOW_SECONDS = 0.3
-
-
-def opened_work(project: str | None) -> tuple[Places, SpecStore]:
-    """The places and the specs of the project that a command is about; orphans are put right."""
-    from clew.specs.store.store import open_store
-    from clew.work.paths import Places
-    from clew.work.runs.reconcile import reconcile
-
-    store = open_store(project=project)
-    places = Places(store.project)
-    reconcile(places)
-    return places, store
 
 
 _on_agent = combined(
@@ -80,11 +69,11 @@ def work(
         raise UsageError(
             "No spec is named", "Name one, or use --chain or --parallel N for all that is ready."
         )
-    places, store = opened_work(project)
-    begun = begin_work(places, store, ids, mode, _options(given))
-    if not no_watch and begun.run_id is not None:
-        _start_watch(places)
-    return _begun(begun) if detach else _followed(places, store, begun)
+    with opened_work(project) as workspace:
+        begun = begin_work(workspace, ids, mode, _options(given))
+        if not no_watch and begun.run_id is not None:
+            _start_watch(workspace)
+        return _outcome(workspace, begun, detach=detach)
 
 
 @command()
@@ -95,18 +84,16 @@ def resume(
     spec_id: str, *, detach: bool, no_watch: bool, project: str | None, **given: Any
 ) -> Outcome:
     """Continue a paused, interrupted or failed spec on the same branch and files."""
-    from clew.work.journal.journal import open_journal
     from clew.work.scheduling.start import Mode, begin_work
 
-    places, store = opened_work(project)
-    full = store.load(spec_id).id
-    with open_journal(places) as journal:
-        if journal.latest(full) is None:
+    with opened_work(project) as work:
+        full = work.store.load(spec_id).id
+        if work.journal.latest(full) is None:
             raise NotFound(f"No agent has worked on spec '{full}'", f"Start: `clew work {full}`.")
-    begun = begin_work(places, store, (full,), Mode(), _options(given))
-    if not no_watch:
-        _start_watch(places)
-    return _begun(begun) if detach else _followed(places, store, begun)
+        begun = begin_work(work, (full,), Mode(), _options(given))
+        if not no_watch:
+            _start_watch(work)
+        return _outcome(work, begun, detach=detach)
 
 
 def _mode(given: dict[str, Any]) -> Mode:
@@ -130,43 +117,40 @@ def _options(given: dict[str, Any]) -> Any:
     return WorkOptions(**{name: value for name, value in given.items() if name in names})
 
 
-def _start_watch(places: Places) -> None:
+def _start_watch(work: Workspace) -> None:
     """Have finished work merged; that this cannot start must not keep anybody from working."""
-    from clew.work.scheduling.watch_control import is_watched, start_watch
+    from clew.work.scheduling.process import start_watch
+    from clew.work.scheduling.watch import is_watched
 
     try:
-        if not is_watched(places):
-            start_watch(places)
+        if not is_watched(work.paths):
+            start_watch(work)
     except ClewError as error:
         say(f"warning: the watch was not started: {error.message}")
 
 
-def _begun(begun: Begun) -> Outcome:
-    record = begun.record
-    words = f"Started {record['mode']} work on {record['spec_id']} (PID {record['pid']})."
-    return Outcome(record, (words, f"`clew logs -f {record['spec_id']}` shows it."))
-
-
-def _followed(places: Places, store: SpecStore, begun: Begun) -> Outcome:
+def _outcome(work: Workspace, begun: Begun, *, detach: bool) -> Outcome:
+    """What became of the work; of detached work, where to look at it."""
     from clew.cli.work.follow import follow_run, follow_schedule
-    from clew.work.runs.listing import run_data
-    from clew.work.scheduling.watch_control import is_watched
+    from clew.work.journal.status_files import run_data
+    from clew.work.scheduling.watch import is_watched
 
+    def data_of(run: Run) -> dict[str, Any]:
+        return {**run_data(run), "spec_status": work.store.load(run.spec_id).status}
+
+    record = begun.record
+    if detach:
+        words = f"Started {record['mode']} work on {record['spec_id']} (PID {record['pid']})."
+        return Outcome(record, (words, f"`clew logs -f {record['spec_id']}` shows it."))
     if begun.run_id is not None:
-        run = follow_run(places, begun.run_id)
-        data = {**run_data(run), "spec_status": store.load(run.spec_id).status}
-        ending = _ending(data, watched=is_watched(places))
+        data = data_of(follow_run(work, begun.run_id))
+        ending = _ending(data, watched=is_watched(work.paths))
         return Outcome(data, (ending,), 0 if data["spec_status"] == "completed" else 1)
-    schedule, runs = follow_schedule(places, str(begun.schedule_id))
-    data = {
-        **begun.record,
-        "status": schedule.status,
-        "note": schedule.note,
-        "runs": [{**run_data(r), "spec_status": store.load(r.spec_id).status} for r in runs],
-    }
+    schedule, runs = follow_schedule(work, str(begun.schedule_id))
+    ended = {"status": schedule.status, "note": schedule.note, "runs": [data_of(r) for r in runs]}
     parts: list[str | Table] = [_runs_table(runs)] if runs else []
     parts.append(f"{schedule.mode}: {schedule.note}")
-    return Outcome(data, tuple(parts), 0 if schedule.status == "completed" else 1)
+    return Outcome({**record, **ended}, tuple(parts), 0 if schedule.status == "completed" else 1)
 
 
 def _ending(data: dict[str, Any], *, watched: bool) -> str:
@@ -185,30 +169,28 @@ def _ending(data: dict[str, Any], *, watched: bool) -> str:
 @project_option
 def pause(spec_id: str | None, *, everything: bool, project: str | None) -> Outcome:
     """Stop the agent of a spec. Nothing is lost: `clew resume` continues from there."""
-    from clew.work.runs.takeover import pause as stop
+    from clew.work.runs.stop import pause as stop
 
     if (spec_id is None) is not everything:
         raise UsageError("Name one spec, or use --all", "`clew runs` shows what is at work.")
-    places, store = opened_work(project)
-    names = _at_work(places) if everything else [str(spec_id)]
-    done: list[Run] = [stop(places, store, name) for name in names]
+    with opened_work(project) as work:
+        names = _at_work(work) if everything else [str(spec_id)]
+        done = [stop(work, name) for name in names]
     lines = [f"Successfully paused work for spec '{run.spec_id}'" for run in done]
     data = {"paused": [{"id": run.spec_id, "worktree": run.worktree} for run in done]}
     return Outcome(data, tuple(lines or ["Nothing was at work."]))
 
 
-def _at_work(places: Places) -> list[str]:
+def _at_work(work: Workspace) -> list[str]:
     """Have the scheduler start nothing more; the specs that are at work now."""
-    from clew.work.journal.journal import open_journal
-    from clew.work.journal.schedules import ask_to_stop, schedules
+    from clew.work.journal.schedules import stop_schedules
     from clew.work.model import FINISHING, RUNNING
 
-    with open_journal(places) as journal:
-        ask_to_stop(places, journal)
-        deadline = time.monotonic() + 20
-        while schedules(journal, running=True) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        return [run.spec_id for run in journal.runs(phases=(*RUNNING, *FINISHING))]
+    stop_schedules(work.paths, work.journal)
+    deadline = time.monotonic() + 20
+    while work.journal.schedules(running=True) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return [run.spec_id for run in work.journal.runs(phases=(*RUNNING, *FINISHING))]
 
 
 @command()
@@ -217,9 +199,10 @@ def _at_work(places: Places) -> list[str]:
 @project_option
 def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
     """Stop the agent of a spec, reserve the spec for yourself, and show its state."""
-    from clew.work.runs.takeover import take_over
+    from clew.work.runs.stop import take_over
 
-    data = take_over(*opened_work(project), spec_id, force=force).as_json()
+    with opened_work(project) as work:
+        data = take_over(work, spec_id, force=force).as_json()
     parts = [data["analysis"], ""]
     if data["facts"]["diffstat"]:
         parts += [data["facts"]["diffstat"], ""]
@@ -239,21 +222,20 @@ def release(
 ) -> Outcome:
     """Hand back a spec that you took over."""
     from clew.work.journal.status_files import process_view
-    from clew.work.runs.takeover import release as hand_back
-    from clew.work.runs.takeover import release_finished
+    from clew.work.runs.stop import release as hand_back
+    from clew.work.runs.stop import release_finished
     from clew.work.scheduling.start import Begun, Mode, begin_work
 
     if goes_on and finish:
         raise UsageError("--continue and --finish exclude each other", "Choose one of them.")
-    places, store = opened_work(project)
-    if finish:
-        run = release_finished(places, store, spec_id)
-        begun = Begun(process_view(run), run.run_id, None)
-        return _begun(begun) if detach else _followed(places, store, begun)
-    run = hand_back(places, store, spec_id)
-    if goes_on:
-        begun = begin_work(places, store, (run.spec_id,), Mode())
-        return _begun(begun) if detach else _followed(places, store, begun)
+    with opened_work(project) as work:
+        run = (release_finished if finish else hand_back)(work, spec_id)
+        if finish:
+            begun = Begun(process_view(run), run.run_id, None)
+            return _outcome(work, begun, detach=detach)
+        if goes_on:
+            begun = begin_work(work, (run.spec_id,), Mode())
+            return _outcome(work, begun, detach=detach)
     words = f"Released {run.spec_id}; `clew resume {run.spec_id}` has an agent go on with it."
     return Outcome({"id": run.spec_id, "phase": str(run.phase)}, (words,))
 
@@ -264,17 +246,20 @@ def release(
 @project_option
 def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
     """List the project's runs, newest first, or all steps of one spec's runs."""
-    from clew.work.runs.listing import list_runs, run_data
+    from clew.kit.paths import ProjectPaths
+    from clew.work.journal.sqlite import read_journal
+    from clew.work.journal.status_files import run_data
 
-    places, store = opened_work(project)
+    store = opened(project)
     full = store.load(spec_id).id if spec_id else None
-    found = list_runs(places, full, limit)
-    data: dict[str, Any] = {"runs": [run_data(run) for run in found]}
-    if not found:
-        return Outcome(data, ("No runs yet. `clew work ID` starts one.",))
-    parts: list[str | Table] = [_runs_table(found)]
-    if full is not None:
-        parts += _latest_details(places, found[0], data)
+    with read_journal(ProjectPaths(store.project)) as journal:
+        found = journal.runs(spec_id=full, limit=limit) if journal is not None else []
+        data: dict[str, Any] = {"runs": [run_data(run) for run in found]}
+        if journal is None or not found:
+            return Outcome(data, ("No runs yet. `clew work ID` starts one.",))
+        parts: list[str | Table] = [_runs_table(found)]
+        if full is not None:
+            parts += _latest_details(journal, found[0], data)
     return Outcome(data, tuple(parts))
 
 
@@ -298,12 +283,9 @@ def _runs_table(found: list[Run]) -> Table:
     return Table(columns, rows)
 
 
-def _latest_details(places: Places, run: Run, data: dict[str, Any]) -> list[str | Table]:
+def _latest_details(journal: Journal, run: Run, data: dict[str, Any]) -> list[str | Table]:
     """Every step of the newest run, and its checks."""
-    from clew.work.journal.journal import open_journal
-
-    with open_journal(places) as journal:
-        moves, checks = journal.history(run.run_id), journal.checks(run.run_id)
+    moves, checks = journal.history(run.run_id), journal.checks(run.run_id)
     data["moves"] = [vars(move) for move in moves]
     data["checks"] = [vars(check) for check in checks]
     steps = tuple((move.at[:19].replace("T", " "), move.after, move.note or "") for move in moves)
@@ -331,24 +313,24 @@ def logs(
     """Show what the agent of a spec did and said."""
     from clew.specs.query.logs import read_log
 
-    places, store = opened_work(project)
-    full = store.load(spec_id).id
-    page = read_log(places.log(full), full, lines=lines, since=since)
-    if not follow:
-        return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
-    offset = _follow_log(places, full, page.content, page.byte_offset)
+    with opened_work(project) as work:
+        full = work.store.load(spec_id).id
+        page = read_log(work.paths.log_file(full), full, lines=lines, since=since)
+        if not follow:
+            return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
+        offset = _follow_log(work, full, page.content, page.byte_offset)
     return Outcome({"spec_id": full, "byte_offset": offset})
 
 
-def _follow_log(places: Places, spec_id: str, content: str, offset: int) -> int:
+def _follow_log(work: Workspace, spec_id: str, content: str, offset: int) -> int:
     """Print what comes until nobody works on the spec any more; how far that was."""
     from clew.specs.query.logs import read_log
 
     while True:
         sys.stdout.write(content)
         sys.stdout.flush()
-        is_over = not _is_worked_on(places, spec_id)
-        page = read_log(places.log(spec_id), spec_id, lines=1000, offset=offset)
+        is_over = not _is_worked_on(work, spec_id)
+        page = read_log(work.paths.log_file(spec_id), spec_id, lines=1000, offset=offset)
         content, offset = page.content, page.byte_offset
         if not content and is_over:
             return offset
@@ -356,14 +338,11 @@ def _follow_log(places: Places, spec_id: str, content: str, offset: int) -> int:
             time.sleep(_FOLLOW_SECONDS)
 
 
-def _is_worked_on(places: Places, spec_id: str) -> bool:
-    from clew.work.journal.journal import open_journal
-    from clew.work.runs.reconcile import reconcile
+def _is_worked_on(work: Workspace, spec_id: str) -> bool:
+    from clew.work.runs.reconcile import current_run
 
     try:
-        reconcile(places)
+        latest = work.journal.latest(spec_id)
+        return latest is not None and current_run(work, latest.run_id).settled_at is None
     except ClewError:  # a journal that cannot be read; the log can
         return True
-    with open_journal(places) as journal:
-        run = journal.latest(spec_id)
-    return run is not None and run.settled_at is None

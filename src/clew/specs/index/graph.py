@@ -196,6 +196,17 @@ class Graph:
         """The specs that this one is a member of, the nearest first."""
         return tuple(a for a in ancestors_of(spec_id) if a in self._heads)
 
+    def needs(self, spec_id: str) -> set[str]:
+        """Everything a spec builds on: what it names, what its drivers name, earlier siblings."""
+        depends_on = self._heads[spec_id].depends_on
+        found = set(depends_on or ())
+        for driver in self.drivers_of(spec_id):
+            found |= set(self._heads[driver].depends_on or ())
+            if depends_on is None:
+                own = sort_key(spec_id)
+                found |= {name for name in self.members(driver) if sort_key(name) < own}
+        return found - {spec_id}
+
 
 def _edges(heads: dict[str, Head], spec_id: str) -> list[str]:
     wanted = heads[spec_id].depends_on

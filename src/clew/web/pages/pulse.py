@@ -160,7 +160,7 @@ def _lead_time(site: Site) -> dict[str, Any] | None:
 
 def _cost(site: Site) -> dict[str, Any] | None:
     """What the runs of each spec cost, as far as agents told."""
-    from clew.work.journal.journal import read_journal
+    from clew.work.journal.sqlite import read_journal
 
     with read_journal(site.work()) as journal:
         runs = [] if journal is None else journal.runs()

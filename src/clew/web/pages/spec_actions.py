@@ -42,32 +42,36 @@ def act(request: Request) -> Response:
 def _start(site: Site, spec: Spec, form: dict[str, str]) -> str:
     from clew.work.scheduling.start import Mode, begin_work
 
-    begun = begin_work(site.work(), site.specs(), (spec.id,), Mode())
+    with site.workspace() as work:
+        begun = begin_work(work, (spec.id,), Mode())
     return f"Started: {begun.record['process_id']}"
 
 
 def _pause(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.runs.takeover import pause
+    from clew.work.runs.stop import pause
 
-    pause(site.work(), site.specs(), spec.id)
+    with site.workspace() as work:
+        pause(work, spec.id)
     return "Paused. Nothing is lost; start goes on with it."
 
 
 def _take_over(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.runs.takeover import take_over
+    from clew.work.runs.stop import take_over
 
-    taken = take_over(site.work(), site.specs(), spec.id)
+    with site.workspace() as work:
+        taken = take_over(work, spec.id)
     place = taken.facts.worktree
     return f"It is yours. The work is in {place}" if place else "It is yours."
 
 
 def _release(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.runs.takeover import release, release_finished
+    from clew.work.runs.stop import release, release_finished
 
-    if form.get("then") == "finish":
-        release_finished(site.work(), site.specs(), spec.id)
-        return "Handed back as done; it is being checked."
-    release(site.work(), site.specs(), spec.id)
+    with site.workspace() as work:
+        if form.get("then") == "finish":
+            release_finished(work, spec.id)
+            return "Handed back as done; it is being checked."
+        release(work, spec.id)
     return _start(site, spec, form) if form.get("then") == "continue" else "Handed back; paused."
 
 
@@ -133,9 +137,10 @@ def _complete(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 
 def _cancel(site: Site, spec: Spec, form: dict[str, str]) -> str:
-    from clew.work.runs.abandon import cancel_spec
+    from clew.work.runs.stop import cancel_spec
 
-    cancel_spec(site.specs(), spec.id, actor=ACTOR)
+    with site.workspace() as work:
+        cancel_spec(work, spec.id, actor=ACTOR)
     return "Cancelled"
 
 
@@ -148,7 +153,6 @@ def _archive(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
 def _merge(site: Site, spec: Spec, form: dict[str, str]) -> str:
     """Merge in the background: the project's checks may take their time."""
-    from clew.specs.store.config import load_config
     from clew.work.merging.queue import Merger
 
     ended: list[str] = []
@@ -156,8 +160,9 @@ def _merge(site: Site, spec: Spec, form: dict[str, str]) -> str:
 
     def merge() -> None:
         try:
-            merger = Merger(site.work(), site.specs(), load_config(site.root))
-            for result in merger.merge([spec.id]):
+            with site.workspace() as work:
+                results = Merger(work, work.config()).merge([spec.id])
+            for result in results:
                 if result.is_merged:
                     ended.append(f"Merged as {(result.commit or '')[:12]}")
                 else:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from clew.specs.change.lifecycle import ALLOWED
 from clew.specs.query.lists import blockers
-from clew.work.journal.journal import read_journal
+from clew.work.journal.sqlite import read_journal
 from clew.work.model import OPEN, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clew.kit.paths import ProjectPaths
     from clew.specs.index.graph import Graph
     from clew.specs.model import Head
     from clew.specs.store.store import SpecStore
     from clew.work.model import Run
-    from clew.work.paths import Places
 
 COLUMNS = (
     ("ready", "Ready", ("ready",)),
@@ -112,7 +112,7 @@ class Board:
     problems: tuple[str, ...] = ()
 
 
-def read_board(store: SpecStore, places: Places, wanted: Filter | None = None) -> Board:
+def read_board(store: SpecStore, paths: ProjectPaths, wanted: Filter | None = None) -> Board:
     """The board as the files and the journal are now."""
     wanted = wanted or Filter()
     snapshot = store.snapshot()
@@ -124,11 +124,11 @@ def read_board(store: SpecStore, places: Places, wanted: Filter | None = None) -
             groups[column].append(head)
     # What was done last is what people look for; everything else is in the order of its ids.
     groups["completed"].sort(key=lambda head: head.completed_at or "", reverse=True)
-    runs = open_runs(places)
+    runs = open_runs(paths)
     columns = []
     for name, title, _ in COLUMNS:
         most = wanted.most.get(name, wanted.usual)
-        cards = tuple(_card(head, graph, runs.get(head.id), places) for head in groups[name][:most])
+        cards = tuple(_card(head, graph, runs.get(head.id), paths) for head in groups[name][:most])
         columns.append(Column(name, title, len(groups[name]), cards))
     labels = sorted({label for head in snapshot.active for label in head.labels})
     types = sorted({head.type for head in snapshot.active})
@@ -136,9 +136,9 @@ def read_board(store: SpecStore, places: Places, wanted: Filter | None = None) -
     return Board(tuple(columns), tuple(labels), tuple(types), len(snapshot.active), problems)
 
 
-def open_runs(places: Places) -> dict[str, Run]:
+def open_runs(paths: ProjectPaths) -> dict[str, Run]:
     """The run that claims each spec now."""
-    with read_journal(places) as journal:
+    with read_journal(paths) as journal:
         runs = [] if journal is None else journal.runs(phases=OPEN)
     return {run.spec_id: run for run in runs}
 
@@ -156,10 +156,10 @@ def stamp_of(head: Head) -> str:
     return f"{head.mtime_ns}-{head.size}"
 
 
-def last_log_line(places: Places, spec_id: str) -> str:
+def last_log_line(paths: ProjectPaths, spec_id: str) -> str:
     """The last line of a spec's log that says something."""
     try:
-        with places.log(spec_id).open("rb") as stream:
+        with paths.log_file(spec_id).open("rb") as stream:
             stream.seek(0, 2)
             stream.seek(max(0, stream.tell() - _TAIL_BYTES))
             lines = stream.read().decode("utf-8", "replace").splitlines()
@@ -183,7 +183,7 @@ def _chosen(store: SpecStore, heads: Sequence[Head], wanted: Filter) -> list[Hea
     ]
 
 
-def _card(head: Head, graph: Graph, run: Run | None, places: Places) -> Card:
+def _card(head: Head, graph: Graph, run: Run | None, paths: ProjectPaths) -> Card:
     status = graph.state(head.id).status
     works = status in ("in_progress", "paused")
     held = run is not None and run.phase is not Phase.HELD
@@ -201,6 +201,6 @@ def _card(head: Head, graph: Graph, run: Run | None, places: Places) -> Card:
         since=(run.started_at or run.created_at) if run else None,
         phase=str(run.phase) if run else None,
         agent=run.agent if run else None,
-        log_line=last_log_line(places, head.id) if works else "",
+        log_line=last_log_line(paths, head.id) if works else "",
         completed_at=head.completed_at,
     )

@@ -15,19 +15,18 @@ from clew.specs.model import DONE_STATUSES
 from clew.specs.query.lists import blockers
 from clew.web.views.cards import allowed_columns
 from clew.web.views.diffs import DiffView, read_diff
-from clew.work.journal.journal import read_journal
+from clew.work.journal.sqlite import read_journal
 from clew.work.model import Phase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from clew.kit.paths import ProjectPaths
     from clew.specs.files.criteria import Criterion
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
-    from clew.work.journal.merges import Entry
-    from clew.work.model import Check, Run
-    from clew.work.paths import Places
+    from clew.work.model import Check, Merge, Run
 
 LOG_LINES = 200
 _MOST_RUNS = 20
@@ -46,7 +45,7 @@ class Journalled:
 
     runs: tuple[Run, ...] = ()
     checks: tuple[Check, ...] = ()
-    merge: Entry | None = None
+    merge: Merge | None = None
 
     @property
     def open_run(self) -> Run | None:
@@ -70,16 +69,14 @@ class Branch:
     dirty: tuple[str, ...] = ()
 
 
-def journalled(places: Places, spec_id: str) -> Journalled:
+def journalled(paths: ProjectPaths, spec_id: str) -> Journalled:
     """The runs of a spec, the checks of the newest, and its latest merge."""
-    from clew.work.journal.merges import MergeQueue
-
-    with read_journal(places) as journal:
+    with read_journal(paths) as journal:
         if journal is None:
             return Journalled()
         runs = journal.runs(spec_id=spec_id, limit=_MOST_RUNS)
         checks = journal.checks(runs[0].run_id) if runs else []
-        return Journalled(tuple(runs), tuple(checks), MergeQueue(journal.database).latest(spec_id))
+        return Journalled(tuple(runs), tuple(checks), journal.latest_merge(spec_id))
 
 
 def text_parts(body: str) -> tuple[str, str]:

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Unavailable
 from clew.kit.text.display import clipped
-from clew.work.agents.classify import failure_of
-from clew.work.agents.mcp_config import config_name, toml_string
+from clew.work.agents.command_line import config_name, toml_string
+from clew.work.agents.failures import failure_of
 from clew.work.agents.output import StreamReader
 from clew.work.agents.table import agent_environment, agent_named, agent_words, check_agent
 from clew.work.journal.run_log import EventKind
 from clew.work.model import new_run_id
+from clew.work.processes.child import drain, end_child, start_child
 from clew.work.processes.identity import RUN_VARIABLE, stop_processes_of_run
 
 if TYPE_CHECKING:
+    import subprocess
+
     from clew.kit.call import Call
     from clew.work.model import AgentChoice
 
 ASK_SECONDS = 600.0
-_LOOK_SECONDS = 0.1
-_TELL_SECONDS = 2.0
-_LARGEST_ANSWER = 16 * 1024 * 1024
+_REPORT_SECONDS = 2.0
+_STDERR_LINES = 50
 _NO_TOOLS = {"mcpServers": '{"mcpServers": {}}', "opencode": "{}"}
 
 
@@ -44,24 +43,25 @@ class Answered:
 def ask_agent(
     choice: AgentChoice, prompt: str, call: Call, seconds: float = ASK_SECONDS
 ) -> Answered:
-    """Ask, tell the caller how long it takes, and stop when the caller wants to."""
+    """Ask, report how long it takes, and stop when the caller wants to."""
     choice = _quiet(choice)
-    program = check_agent(choice, prompt)
+    agent, program = agent_named(choice.name), check_agent(choice, prompt)
     question = f"ask-{new_run_id()}"
     with tempfile.TemporaryDirectory(prefix="clew-ask-") as name:
         directory = Path(name)
         known = _known(choice, prompt, directory)
-        words = agent_words(choice, program, places=known, mcp_words=())
+        words = agent_words(choice, program, paths=known, mcp_words=())
         added = {RUN_VARIABLE: question, "CLEW_PROMPT_FILE": known["prompt_file"]}
         environment = agent_environment(choice, known=known, added=added)
         (directory / "empty").mkdir()
-        by_stdin = agent_named(choice.name).prompt == "stdin"
-        source = Path(known["prompt_file"]) if by_stdin else Path(os.devnull)
+        source = directory / "prompt.md" if agent.prompt == "stdin" else None
+        child = start_child(words, cwd=directory / "empty", environment=environment, stdin=source)
         try:
-            code = _run(words, directory, environment, source, call, seconds, choice.name)
+            return _answer(child, StreamReader(agent.stream), call, seconds, choice.name)
         finally:
-            stop_processes_of_run(question, _TELL_SECONDS)
-        return _read(choice, directory, code)
+            if child.returncode is None:
+                end_child(child)
+            stop_processes_of_run(question, _REPORT_SECONDS)
 
 
 def _quiet(choice: AgentChoice) -> AgentChoice:
@@ -83,64 +83,35 @@ def _known(choice: AgentChoice, prompt: str, directory: Path) -> dict[str, str]:
     }
 
 
-def _run(
-    words: list[str],
-    directory: Path,
-    environment: dict[str, str],
-    source: Path,
-    call: Call,
-    seconds: float,
-    name: str,
-) -> int:
-    with (
-        open(source, "rb") as prompt,
-        open(directory / "out", "wb") as out,
-        open(directory / "err", "wb") as err,
-    ):
-        child = subprocess.Popen(
-            words,
-            cwd=directory / "empty",
-            env=environment,
-            stdin=prompt,
-            stdout=out,
-            stderr=err,
-            start_new_session=True,
-        )
-    try:
-        return _waited(child, call, seconds, name)
-    finally:
-        if child.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+def _answer(
+    child: subprocess.Popen[bytes], reader: StreamReader, call: Call, seconds: float, name: str
+) -> Answered:
+    texts, errors = list[str](), deque[str](maxlen=_STDERR_LINES)
+    began = reported = time.monotonic()
 
+    def on_line(stream: str, line: str) -> None:
+        if stream == "stderr":
+            errors.append(line)
+        else:
+            texts.extend(e.text for e in reader.read(line) if e.kind is EventKind.TEXT)
 
-def _waited(child: subprocess.Popen[bytes], call: Call, seconds: float, name: str) -> int:
-    began = told = time.monotonic()
-    while (code := child.poll()) is None:
-        now = time.monotonic()
+    def check() -> str | None:
+        nonlocal reported
         call.check()
-        if now - began > seconds:
-            raise Unavailable(f"{name} did not answer within {seconds:.0f} s", "Try again.")
-        if now - told >= _TELL_SECONDS:
-            told = now
+        now = time.monotonic()
+        if now - reported >= _REPORT_SECONDS:
+            reported = now
             call.progress(now - began, seconds, f"{name} is thinking ({now - began:.0f} s)")
-        time.sleep(_LOOK_SECONDS)
-    return code
+        return "late" if now - began > seconds else None
 
-
-def _read(choice: AgentChoice, directory: Path, code: int) -> Answered:
-    reader, texts = StreamReader(agent_named(choice.name).stream), []
-    with open(directory / "out", "rb") as out:
-        for line in out.read(_LARGEST_ANSWER).decode("utf-8", "replace").splitlines():
-            events = reader.read(line)
-            texts += [event.text for event in events if event.kind is EventKind.TEXT]
+    ending = drain(child, on_line=on_line, check=check, grace_seconds=0)
+    if ending.reason is not None:
+        raise Unavailable(f"{name} did not answer within {seconds:.0f} s", "Try again.")
     texts += [event.text for event in reader.rest()]
-    said = (directory / "err").read_bytes()[-4000:].decode("utf-8", "replace")
-    failure = failure_of(code, reader, said)
+    failure = failure_of(ending.exit_code, reader, "\n".join(errors))
     if failure is not None:
         raise Unavailable(
-            f"{choice.name} gave no answer: {clipped(failure.message, 500)}",
+            f"{name} gave no answer: {clipped(failure.message, 500)}",
             "Try again, or divide it without a model.",
         )
     last = [reader.final_text] if reader.final_text else []

@@ -15,7 +15,6 @@ from clew.work.model import AgentChoice, Limits, WorktreeSettings
 if TYPE_CHECKING:
     from typing import Any
 
-    from clew.kit.jsontext import JsonObject
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
 
@@ -35,11 +34,6 @@ class WorkOptions:
     skip_deps: bool = False
     skip_approval: bool = False
     allow_no_commits: bool = False
-
-    @classmethod
-    def of(cls, plan: JsonObject) -> WorkOptions:
-        """The options as a schedule's plan keeps them."""
-        return cls(**plan)
 
 
 @dataclass(frozen=True)

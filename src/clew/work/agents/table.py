@@ -180,7 +180,7 @@ def agent_named(name: str) -> Agent:
 
 
 def check_agent(choice: AgentChoice, prompt: str) -> str:
-    """The full path of the agent's program; every reason why it could not start is told here."""
+    """The full path of the agent's program; raises with every reason why it could not start."""
     agent = agent_named(choice.name)
     if choice.permission not in PERMISSIONS:
         raise Invalid(
@@ -210,7 +210,7 @@ def check_agent(choice: AgentChoice, prompt: str) -> str:
 
 
 def agent_words(
-    choice: AgentChoice, program: str, *, places: Mapping[str, str], mcp_words: tuple[str, ...]
+    choice: AgentChoice, program: str, *, paths: Mapping[str, str], mcp_words: tuple[str, ...]
 ) -> list[str]:
     """The whole command line of a run's agent."""
     agent = agent_named(choice.name)
@@ -222,7 +222,7 @@ def agent_words(
         *agent.permissions.get(choice.permission, ()),
         *(agent.mcp if agent.mcp_form else ()),
     )
-    known = {**places, "model": choice.model or "", "session": choice.session or ""}
+    known = {**paths, "model": choice.model or "", "session": choice.session or ""}
     fill = words if agent.program else ()
     plain = () if agent.program else words
     return [

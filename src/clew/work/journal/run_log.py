@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.kit.jsontext import JsonObject
-    from clew.work.paths import Places
+    from clew.kit.paths import ProjectPaths
 
 _RULE = "=" * 80
 _LONGEST_TEXT = 64 * 1024
@@ -51,18 +51,18 @@ class Event:
 class RunLog:
     """The two logs of a spec, open for one run."""
 
-    def __init__(self, places: Places, spec_id: str, run_id: str) -> None:
+    def __init__(self, paths: ProjectPaths, spec_id: str, run_id: str) -> None:
         self._run_id = run_id
         self._number = 0
         self._written = 0
         self._is_full = False
         self._secrets = defaultdict[tuple[object, ...], SecretLines](SecretLines)
-        log = places.log(spec_id)
+        log = paths.log_file(spec_id)
         log.parent.mkdir(parents=True, exist_ok=True)
         self._is_new = not log.exists() or log.stat().st_size == 0
         self._spec_id = spec_id
         self._log = _open_at_line_start(log)
-        self._events = _open_at_line_start(places.events(spec_id))
+        self._events = _open_at_line_start(paths.events_file(spec_id))
 
     def begin(self, prompt_name: str) -> None:
         """Write the header of a new run."""
@@ -75,7 +75,7 @@ class RunLog:
         self._write(self._log, "\n".join(lines) + "\n")
 
     def add(self, event: Event) -> None:
-        """Write an event to both logs, without the secrets that can be told by their form."""
+        """Write an event to both logs, without the secrets that are known by their form."""
         source = (event.kind, event.data.get("stream"), event.data.get("by"))
         event = replace(event, text=self._secrets[source].clean(event.text))
         now = now_text()
@@ -112,9 +112,9 @@ class RunLog:
                 payload = payload[os.write(descriptor, payload) :]
 
 
-def log_state(places: Places, spec_id: str, run_id: str, text: str, **data: object) -> None:
+def log_state(paths: ProjectPaths, spec_id: str, run_id: str, text: str, **data: object) -> None:
     """Add one line about a run to its logs."""
-    log = RunLog(places, spec_id, run_id)
+    log = RunLog(paths, spec_id, run_id)
     try:
         log.state(text, **data)
     finally:
@@ -122,7 +122,7 @@ def log_state(places: Places, spec_id: str, run_id: str, text: str, **data: obje
 
 
 def read_events(path: Path, run_id: str | None = None) -> list[JsonObject]:
-    """The events of a spec, or of one run; a torn last line is passed by."""
+    """The events of a spec, or of one run; a torn last line is ignored."""
     found = []
     try:
         lines = path.read_bytes().split(b"\n")

@@ -1,11 +1,10 @@
-"""Files that other programs read: views of the journal, never the truth.
+"""What other programs see of the journal: records of processes, and files with them.
 
-Writing one may fail (a full disk, a read-only tree) without harm to the run.
+They are views, never the truth. Writing a file may fail (a full disk, a read-only tree) without harm to the run.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clew.kit.jsontext import JsonObject
-    from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.kit.paths import ProjectPaths
+    from clew.work.journal.interface import Journal
+    from clew.work.model import Run, Schedule
 
+_RECENT = 50
 _AGENT_STATUS = {
     Phase.FINISHED: "done",
     Phase.AGENT_EXITED: "done",
@@ -49,6 +50,65 @@ def process_view(run: Run) -> JsonObject:
     }
 
 
+def schedule_view(schedule: Schedule) -> JsonObject:
+    """A schedule as the documented process record."""
+    return {
+        "process_id": schedule.process_id or schedule.schedule_id,
+        "spec_id": schedule.spec_id,
+        "pid": schedule.pid or 0,
+        "status": schedule.status,
+        "started_at": second_text(schedule.created_at),
+        "completed_at": second_text(schedule.ended_at) if schedule.ended_at else None,
+        "mode": schedule.mode,
+        "note": schedule.note,
+    }
+
+
+def list_processes(
+    journal: Journal | None, *, process_id: str | None = None, include_completed: bool = False
+) -> JsonObject:
+    """The documented list: what runs now and, if asked for, what ended, the newest first."""
+    views: list[JsonObject] = []
+    if journal is not None:
+        views += [_with_failure(run) for run in journal.runs()]
+        views += [schedule_view(schedule) for schedule in journal.schedules()]
+    if process_id:
+        views = [view for view in views if process_id in str(view["process_id"])]
+    views.sort(key=lambda view: str(view["started_at"]), reverse=True)
+    counts = {"running": 0, "completed": 0, "failed": 0}
+    for view in views:
+        counts[view["status"]] += 1
+    listed = [view for view in views if view["status"] == "running"]
+    if include_completed:
+        listed += [view for view in views if view["status"] != "running"][:_RECENT]
+    return {"processes": listed, "summary": counts}
+
+
+def _with_failure(run: Run) -> JsonObject:
+    return {**process_view(run), **({"failure": run.failure} if run.failure else {})}
+
+
+def run_data(run: Run) -> JsonObject:
+    """One run as programs read it."""
+    return {
+        **process_view(run),
+        "attempt": run.attempt,
+        "agent": run.agent,
+        "model": run.model,
+        "branch": run.branch,
+        "worktree": run.worktree,
+        "base_commit": run.base_commit,
+        "snapshot": run.snapshot,
+        "session_id": run.session_id,
+        "cost_usd": run.cost_usd,
+        "exit_code": run.exit_code,
+        "elapsed_seconds": run.elapsed_seconds(),
+        "failure_class": run.failure_class,
+        "failure": run.failure,
+        "retry_at": run.retry_at,
+    }
+
+
 def process_status(run: Run) -> str:
     """running, completed or failed; a run that was paused or taken over did what it was asked."""
     if run.phase in OPEN and run.phase is not Phase.HELD:
@@ -73,20 +133,20 @@ def agent_status_view(run: Run, commits: list[str] | None = None) -> JsonObject:
     return view
 
 
-def write_views(places: Places, run: Run) -> None:
+def write_views(paths: ProjectPaths, run: Run) -> None:
     """Bring the files of a run up to date."""
     with suppress(OSError):
         if run.process_id is not None:
-            write_process(places, process_view(run))
+            write_process(paths, process_view(run))
     worktree = worktree_of(run)
     if worktree is not None:
         with suppress(OSError):
             write_atomic(worktree / STATUS_FILE, jsontext.pretty(agent_status_view(run)) + "\n")
 
 
-def write_process(places: Places, view: JsonObject) -> None:
+def write_process(paths: ProjectPaths, view: JsonObject) -> None:
     """Write one process record."""
-    write_atomic(places.processes / f"{view['process_id']}.json", jsontext.pretty(view) + "\n")
+    write_atomic(paths.processes / f"{view['process_id']}.json", jsontext.pretty(view) + "\n")
 
 
 def read_agent_status(worktree: Path) -> JsonObject | None:
@@ -96,21 +156,3 @@ def read_agent_status(worktree: Path) -> JsonObject | None:
     except (OSError, jsontext.JsonError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def write_watch_pid(places: Places) -> None:
-    """Say that this process is the watch."""
-    write_atomic(places.watch_pid, f"{os.getpid()}\n")
-
-
-def read_watch_pid(places: Places) -> int | None:
-    """The pid that the watch left; whether it lives is for its lock to say."""
-    try:
-        return int(places.watch_pid.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-
-
-def remove_watch_pid(places: Places) -> None:
-    """The watch ends."""
-    places.watch_pid.unlink(missing_ok=True)

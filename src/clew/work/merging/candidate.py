@@ -2,7 +2,7 @@
 
 The result of a merge is made as objects, so there is never a half-merged tree; the worktree only
 shows it to the project's checks. Specs are changed in the project itself: what a branch did to a
-spec file that the project has is left out, and told.
+spec file that the project has is left out, and reported.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import shown_path
 from clew.work.paths import worktree_home
-from clew.work.processes.shell import run_command, shown_command
-from clew.work.worktrees.ignored_files import copy_included
+from clew.work.processes.child import run_command, shown_command
+from clew.work.worktrees.worktrees import copy_included
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -225,10 +225,10 @@ def _with_kept_specs(root: Path, tree: Path, sides: Sides, commit: str) -> Candi
 def _without_kept(root: Path, tree: Path, onto: str, made: str) -> tuple[str, tuple[str, ...]]:
     """The tree with the target's own spec files, and which ones the branch had changed."""
     prefix = _line(root, "rev-parse", "--show-prefix")
-    places = [f"{prefix}{name}" for name in _KEPT]
+    paths = [f"{prefix}{name}" for name in _KEPT]
     out = run_git(
         "--literal-pathspecs", "diff-tree", "-r", "--name-only", "--no-renames", "-z", onto, made,
-        "--", *places, cwd=tree,
+        "--", *paths, cwd=tree,
     )  # fmt: skip
     files = [name for name in out.split(b"\0") if name]
     kept = [name for name in files if _is_in(tree, onto, name) or _is_on_disk(root, prefix, name)]

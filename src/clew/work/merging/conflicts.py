@@ -10,9 +10,9 @@ from clew.specs.change.lifecycle import apply_status
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES, Changes
-from clew.work.agents.prompt_files import fenced, render
-from clew.work.worktrees.ancestry import is_merged
+from clew.work.agents.prompt import fenced, render
 from clew.work.worktrees.main_branch import tip_of
+from clew.work.worktrees.snapshots import is_merged
 from clew.work.worktrees.worktrees import path_of
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from clew.kit.paths import ProjectPaths
     from clew.specs.model import Head, Spec
     from clew.specs.store.store import SpecStore
     from clew.work.merging.candidate import Sides
-    from clew.work.paths import Places
 
 CONFLICT = "conflict"
 ACTOR = "merge"
 
 
 def open_conflict(
-    places: Places, store: SpecStore, spec: Spec, sides: Sides, files: Sequence[str]
+    paths: ProjectPaths, store: SpecStore, spec: Spec, sides: Sides, files: Sequence[str]
 ) -> str:
     """The spec in which a conflict is resolved: a new one, or the one that is open already."""
     fields: dict[str, Any] = {
@@ -48,7 +48,7 @@ def open_conflict(
 
     def edit(current: Spec) -> Changes:
         is_fresh = current.status in ("pending", "blocked", "ready")
-        body = _body(places, current.id, spec, sides, files) if is_fresh else None
+        body = _body(paths, current.id, spec, sides, files) if is_fresh else None
         return Changes(fields, body, note=f"{sides.branch} conflicts with {sides.target}")
 
     return store.change(present.id, edit, actor=ACTOR).id
@@ -63,7 +63,7 @@ def open_conflict_of(store: SpecStore, original: str) -> Head | None:
     return None
 
 
-def settle_conflicts(places: Places, store: SpecStore, target: str) -> list[str]:
+def close_resolved_conflicts(root: Path, store: SpecStore, target: str) -> list[str]:
     """See which conflicts have been resolved by what is merged now; gives the specs set free.
 
     The spec that could not be merged is completed. A conflict spec whose branch got in another
@@ -76,7 +76,7 @@ def settle_conflicts(places: Places, store: SpecStore, target: str) -> list[str]
         conflict = store.read(head)
         branch, original = conflict.text("source_branch"), conflict.text("original_spec")
         is_over = head.status == "completed" and not _waits(store, original)
-        if is_over or not branch or not original or not _is_in(places.root, branch, target):
+        if is_over or not branch or not original or not _is_in(root, branch, target):
             continue
         if head.status not in ("completed", "in_progress"):
             reason = f"{branch} has been merged in another way"
@@ -126,10 +126,10 @@ def _title(sides: Sides) -> str:
     return f"# Resolve the conflict of {sides.branch} with {sides.target}"
 
 
-def _body(places: Places, own_id: str, spec: Spec, sides: Sides, files: Sequence[str]) -> str:
+def _body(paths: ProjectPaths, own_id: str, spec: Spec, sides: Sides, files: Sequence[str]) -> str:
     instructions = render(
         "merge-conflict",
-        places,
+        paths,
         {
             "conflict.branch": sides.branch,
             "conflict.target": sides.target,
@@ -137,7 +137,7 @@ def _body(places: Places, own_id: str, spec: Spec, sides: Sides, files: Sequence
             "spec.id": own_id,
             "spec.title": spec.title or spec.id,
             "spec.fenced": fenced(description_of(spec.body)),
-            "worktree.path": str(path_of(places.root, own_id)),
+            "worktree.path": str(path_of(paths.root, own_id)),
         },
     )
     steps = (
@@ -152,7 +152,7 @@ def _body(places: Places, own_id: str, spec: Spec, sides: Sides, files: Sequence
                 _title(sides),
                 f"`{sides.branch}` (spec {spec.id}) could not be merged into `{sides.target}`.",
                 steps,
-                f"## What the branch changes\n\n{_diffstat(places.root, sides)}",
+                f"## What the branch changes\n\n{_diffstat(paths.root, sides)}",
                 f"## Instructions\n\n{_lowered(instructions.strip())}",
                 "## Acceptance Criteria\n\n"
                 + "\n".join([*boxes, f"- [ ] `{sides.branch}` is merged in this spec's branch"]),

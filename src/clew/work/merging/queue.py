@@ -20,11 +20,7 @@ from clew.kit.locks import LOCK_TIMEOUT, refuse_stopped, try_lock
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import clipped
 from clew.specs.query.commits import branch_of
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
 from clew.work.agents.options import WorkOptions, worktree_settings
-from clew.work.journal.journal import open_journal
-from clew.work.journal.merges import UNDER_WAY, Entry, MergeQueue, MergeStatus
 from clew.work.journal.run_log import log_state
 from clew.work.merging.candidate import (
     MergeConflict,
@@ -35,14 +31,14 @@ from clew.work.merging.candidate import (
     show_commit,
 )
 from clew.work.merging.conflicts import (
+    close_resolved_conflicts,
     complete_again,
     needs_attention,
     open_conflict,
-    settle_conflicts,
 )
 from clew.work.merging.preconditions import check_mergeable
+from clew.work.model import ACTIVE_MERGES, Merge, MergeStatus
 from clew.work.processes.identity import RUN_VARIABLE, stop_processes_of_run
-from clew.work.worktrees.ancestry import is_merged
 from clew.work.worktrees.main_branch import (
     CheckoutInTheWay,
     MainMoved,
@@ -52,16 +48,17 @@ from clew.work.worktrees.main_branch import (
     tip_of,
     touched_files,
 )
+from clew.work.worktrees.snapshots import is_merged
 from clew.work.worktrees.worktrees import remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from clew.kit.jsontext import JsonObject
     from clew.specs.store.config import Config
-    from clew.work.journal.journal import Journal
     from clew.work.merging.candidate import Candidate
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
 _LOCK = "merge.lock"
 _MOST_TRIES = 20
@@ -105,40 +102,36 @@ class MergeResult:
 class Merger:
     """Merges the branches of one project."""
 
-    places: Places
-    store: SpecStore
+    work: Workspace
     config: Config
     say: Callable[[str], None] = field(default=lambda _: None)
     stop: Callable[[], bool] = field(default=lambda: False)
 
     def merge(self, ids: Sequence[str], options: MergeOptions | None = None) -> list[MergeResult]:
-        """Queue these specs and merge them, in this order; what cannot be merged is told."""
+        """Queue these specs and merge them, in this order; what cannot be merged is reported."""
         options = options or MergeOptions()
         results: list[MergeResult] = []
-        with self._alone(), open_journal(self.places) as journal:
-            queue = MergeQueue(journal.database)
-            self._recover(queue)
+        with self._alone():
+            recover_entries(self.work)
             numbers = []
             for spec_id in ids:
                 try:
-                    numbers.append(self._add(journal, queue, spec_id, options).number)
+                    numbers.append(self._add(spec_id, options).number)
                 except ClewError as error:
-                    gone = _merged_and_gone(self.places, self.store, queue, spec_id)
-                    results.append(gone or _refused(self.store, self.config, spec_id, error))
-            results += [self._settled(queue, number) for number in numbers]
+                    results.append(self._merged_before(spec_id) or self._refused(spec_id, error))
+            results += [self._merge_entry(number) for number in numbers]
         return results
 
     def work_off(self) -> list[MergeResult]:
         """Merge everything that is in the queue."""
-        with self._alone(), open_journal(self.places) as journal:
-            queue = MergeQueue(journal.database)
-            self._recover(queue)
-            return [self._settled(queue, entry.number) for entry in queue.open_entries()]
+        with self._alone():
+            recover_entries(self.work)
+            return [self._merge_entry(entry.number) for entry in self.work.journal.merges()]
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One merge at a time; the wait for another one's end can be broken off."""
-        path, said = self.store.paths.make_store() / _LOCK, False
+        path, said = self.work.store.paths.make_store() / _LOCK, False
         began = time.monotonic()
         while (lock := try_lock(path)) is None:
             if not said:
@@ -154,88 +147,94 @@ class Merger:
         finally:
             lock.release()
 
-    def _add(
-        self, journal: Journal, queue: MergeQueue, spec_id: str, options: MergeOptions
-    ) -> Entry:
-        spec = self.store.load(spec_id)
-        check_mergeable(self.places, self.config, journal, spec)
-        return queue.add(
+    def _add(self, spec_id: str, options: MergeOptions) -> Merge:
+        spec = self.work.store.load(spec_id)
+        check_mergeable(self.work, self.config, spec)
+        return self.work.journal.queue_merge(
             spec.id,
             branch_of(spec, self.config),
-            main_branch(self.places.root, self.config),
+            main_branch(self.work.root, self.config),
             strategy=options.strategy or self.config.text("merge", "strategy") or "merge",
             delete_branch=options.delete_branch,
         )
 
-    def _recover(self, queue: MergeQueue) -> None:
-        for entry in queue.open_entries(UNDER_WAY):
-            recover_entry(self.places, self.store, queue, entry)
-
-    def _settled(self, queue: MergeQueue, number: int) -> MergeResult:
+    def _merge_entry(self, number: int) -> MergeResult:
         """Merge one entry, and do what follows from how it went."""
-        entry = queue.get(number)
-        hint = None
+        journal = self.work.journal
+        entry, hint = journal.merge(number), None
         try:
             if entry.status is not MergeStatus.MERGED:
-                entry = self._merged(queue, entry)
+                entry = self._merged(entry)
         except CheckoutInTheWay as error:
             hint = error.hint
-            entry = queue.record(number, MergeStatus.WAITING, note=error.message, files=error.files)
+            entry = journal.update_merge(
+                number, MergeStatus.WAITING, note=error.message, files=error.files
+            )
         except MergeConflict as error:
-            entry, hint = self._conflicting(queue, queue.get(number), error)
+            entry, hint = self._conflicting(journal.merge(number), error)
         except _ChecksFailed as error:
-            entry, hint = queue.record(number, MergeStatus.FAILED, note=error.message), error.hint
-            needs_attention(self.store, entry.spec_id, error.message.splitlines()[0])
+            entry, hint = (
+                journal.update_merge(number, MergeStatus.FAILED, note=error.message),
+                error.hint,
+            )
+            needs_attention(self.work.store, entry.spec_id, error.message.splitlines()[0])
         except Cancelled:
-            queue.record(number, MergeStatus.QUEUED, note="stopped while it was merged")
+            journal.update_merge(number, MergeStatus.QUEUED, note="stopped while it was merged")
             raise
         except ClewError as error:
-            entry, hint = queue.record(number, MergeStatus.FAILED, note=error.message), error.hint
+            entry, hint = (
+                journal.update_merge(number, MergeStatus.FAILED, note=error.message),
+                error.hint,
+            )
         self._tell(entry)
         if entry.status is MergeStatus.MERGED:
             hint = self._after(entry)
         return _result(entry, hint)
 
-    def _merged(self, queue: MergeQueue, entry: Entry) -> Entry:
+    def _merged(self, entry: Merge) -> Merge:
+        journal = self.work.journal
         for _ in range(_MOST_TRIES):
             if self.stop():
                 raise Cancelled
             sides = self._sides(entry)
-            if is_merged(self.places.root, sides.tip, sides.onto):
+            if is_merged(self.work.root, sides.tip, sides.onto):
                 note = f"{entry.branch} was merged already"
-                return queue.record(entry.number, MergeStatus.MERGED, tip=sides.tip, note=note)
-            entry = queue.record(
+                return journal.update_merge(
+                    entry.number, MergeStatus.MERGED, tip=sides.tip, note=note
+                )
+            entry = journal.update_merge(
                 entry.number, MergeStatus.MERGING, tip=sides.tip, onto=sides.onto, files=(),
                 **_known(entry, sides),
             )  # fmt: skip
-            entry = self._checked(queue, entry, sides)
+            entry = self._checked(entry, sides)
             assert entry.candidate is not None
-            entry = queue.record(entry.number, MergeStatus.MOVING)
+            entry = journal.update_merge(entry.number, MergeStatus.MOVING)
             try:
-                move_main(self.places.root, entry.target, sides.onto, str(entry.candidate))
+                move_main(self.work.root, entry.target, sides.onto, str(entry.candidate))
             except MainMoved:
                 self.say(f"{entry.target} has moved; {entry.spec_id} is merged again on top of it")
                 continue
-            return queue.record(entry.number, MergeStatus.MERGED, note=None)
+            return journal.update_merge(entry.number, MergeStatus.MERGED, note=None)
         raise Conflict(f"'{entry.target}' moves all the time", "Try again later.")
 
-    def _sides(self, entry: Entry) -> Sides:
-        root = self.places.root
+    def _sides(self, entry: Merge) -> Sides:
+        root = self.work.root
         tip, onto = tip_of(root, entry.branch), tip_of(root, entry.target)
         if tip is None or onto is None:
             gone = entry.branch if tip is None else entry.target
             raise NotFound(f"Branch {gone} is gone", "`git reflog` may know where it was.")
         return Sides(entry.branch, tip, entry.target, onto)
 
-    def _checked(self, queue: MergeQueue, entry: Entry, sides: Sides) -> Entry:
+    def _checked(self, entry: Merge, sides: Sides) -> Merge:
         """The entry with a commit that has passed the checks; one that has already stays."""
         if entry.candidate is not None and entry.is_checked:
             return entry
+        journal, root = self.work.journal, self.work.root
         settings = worktree_settings(self.config, WorkOptions())
-        tree = integration_tree(self.places.root, sides.onto, settings)
-        made = integrate(self.places.root, tree, sides, entry.strategy, self._message(entry))
+        tree = integration_tree(root, sides.onto, settings)
+        made = integrate(root, tree, sides, entry.strategy, self._message(entry))
         self._refuse_obstacles(entry, sides, made)
-        entry = queue.record(
+        entry = journal.update_merge(
             entry.number, MergeStatus.MERGING, candidate=made.commit, left_out=made.left_out
         )
         commands = self.config.words("merge", "checks")
@@ -246,7 +245,7 @@ class Merger:
             tree,
             commands,
             seconds=float(self.config.number("merge", "check_seconds") or 900),
-            variables={RUN_VARIABLE: merge_id(self.places, entry), "CHANT_SPEC_ID": entry.spec_id},
+            variables={RUN_VARIABLE: merge_id(root, entry), "CHANT_SPEC_ID": entry.spec_id},
             stop=self.stop,
         )
         failed = next((result for result in results if not result.passed), None)
@@ -256,26 +255,24 @@ class Merger:
                 + clipped(failed.said, 2000),
                 f"{entry.target} stays as it was; correct {entry.branch}, then merge again.",
             )
-        return queue.record(entry.number, MergeStatus.MERGING, is_checked=1)
+        return journal.update_merge(entry.number, MergeStatus.MERGING, is_checked=1)
 
-    def _refuse_obstacles(self, entry: Entry, sides: Sides, made: Candidate) -> None:
-        """What is in the way in a checkout is told before the checks take their time."""
-        place = checkout_of(self.places.root, entry.target)
+    def _refuse_obstacles(self, entry: Merge, sides: Sides, made: Candidate) -> None:
+        """Refuse what is in the way in a checkout before the checks take their time."""
+        place = checkout_of(self.work.root, entry.target)
         touched = touched_files(place, sides.onto, made.commit) if place else []
         if place and touched:
             raise CheckoutInTheWay(place, entry.target, touched)
 
-    def _message(self, entry: Entry) -> str:
-        title = self.store.load(entry.spec_id).title
+    def _message(self, entry: Merge) -> str:
+        title = self.work.store.load(entry.spec_id).title
         return f"Merge {entry.branch}" + (f": {title}" if title else "")
 
-    def _conflicting(
-        self, queue: MergeQueue, entry: Entry, error: MergeConflict
-    ) -> tuple[Entry, str]:
-        spec = self.store.load(entry.spec_id)
-        opened = open_conflict(self.places, self.store, spec, self._sides(entry), error.files)
-        needs_attention(self.store, spec.id, f"{error.message} (see {opened})")
-        entry = queue.record(
+    def _conflicting(self, entry: Merge, error: MergeConflict) -> tuple[Merge, str]:
+        spec, store = self.work.store.load(entry.spec_id), self.work.store
+        opened = open_conflict(self.work.paths, store, spec, self._sides(entry), error.files)
+        needs_attention(store, spec.id, f"{error.message} (see {opened})")
+        entry = self.work.journal.update_merge(
             entry.number,
             MergeStatus.CONFLICT,
             note=error.message,
@@ -284,27 +281,42 @@ class Merger:
         )
         return entry, f"{error.hint} Resolve it with `clew work {opened}`, or by hand."
 
-    def _after(self, entry: Entry) -> str | None:
+    def _after(self, entry: Merge) -> str | None:
         """What follows from a merge: specs set free, the worktree removed if that was asked."""
-        for freed in _set_free(self.places, self.store, entry):
+        for freed in _set_free(self.work, entry):
             self.say(f"{freed}: its conflict is resolved")
         if not entry.delete_branch:
             return None
         try:
             settings = worktree_settings(self.config, WorkOptions())
-            remove(self.places.root, entry.spec_id, (entry.target,), settings=settings)
+            remove(self.work.root, entry.spec_id, (entry.target,), settings=settings)
         except ClewError as error:
             return f"The branch was kept: {error.message}"
         return None
 
-    def _tell(self, entry: Entry) -> None:
+    def _tell(self, entry: Merge) -> None:
         note = f": {entry.note.splitlines()[0]}" if entry.note else ""
         commit = f" as {entry.candidate[:12]}" if entry.candidate and not note else ""
         text = f"merge into {entry.target}: {entry.status}{commit}{note}"
         self.say(f"{entry.spec_id}: {text}")
-        log_state(
-            self.places, entry.spec_id, merge_id(self.places, entry), text, merge=str(entry.status)
-        )
+        name = merge_id(self.work.root, entry)
+        log_state(self.work.paths, entry.spec_id, name, text, merge=str(entry.status))
+
+    def _merged_before(self, spec_id: str) -> MergeResult | None:
+        """The result of an earlier merge whose branch has been cleaned up since."""
+        store, is_known = self.work.store, spec_id in self.work.store.snapshot().by_id
+        entry = self.work.journal.latest_merge(store.resolve(spec_id)) if is_known else None
+        if entry is None or entry.status is not MergeStatus.MERGED:
+            return None
+        return _result(entry, None) if tip_of(self.work.root, entry.branch) is None else None
+
+    def _refused(self, spec_id: str, error: ClewError) -> MergeResult:
+        try:
+            spec = self.work.store.load(spec_id)
+            spec_id, branch = spec.id, branch_of(spec, self.config)
+        except ClewError:
+            branch = ""
+        return MergeResult(spec_id, branch, "refused", note=error.message, hint=error.hint)
 
 
 class _ChecksFailed(Conflict):
@@ -312,61 +324,61 @@ class _ChecksFailed(Conflict):
 
 
 def merge_finished(
-    places: Places, store: SpecStore, spec_id: str, stop: Callable[[], bool] = lambda: False
+    work: Workspace, spec_id: str, stop: Callable[[], bool] = lambda: False
 ) -> MergeResult:
     """Merge one spec's branch; raises with the reason if it does not get into the main branch."""
-    merger = Merger(places, store, load_config(places.root), stop=stop)
-    (result,) = merger.merge([spec_id])
+    (result,) = Merger(work, work.config(), stop=stop).merge([spec_id])
     if not result.is_merged:
         raise Conflict(result.note or f"{result.branch} was not merged", result.hint)
     return result
 
 
-def recover_entry(places: Places, store: SpecStore, queue: MergeQueue, entry: Entry) -> Entry:
-    """Put right an entry whose merger was killed; the main branch tells how far it came."""
-    stop_processes_of_run(merge_id(places, entry), _LEFTOVER_SECONDS)
-    onto = tip_of(places.root, entry.target)
-    is_in = entry.candidate is not None and onto is not None
-    if is_in and is_ancestor(places.root, str(entry.candidate), str(onto)):
-        _set_free(places, store, entry)
-        return queue.record(entry.number, MergeStatus.MERGED, note=None)
-    return queue.record(entry.number, MergeStatus.QUEUED, note="its merger was cut off")
-
-
-def settle_merges(places: Places, journal: Journal) -> None:
-    """Put right what a killed merger left, if none is at work now; asked by every command."""
-    queue = MergeQueue(journal.database)
-    if not queue.open_entries(UNDER_WAY):
+def recover_merges(work: Workspace) -> None:
+    """Repair what a killed merger left, if none is at work now; called by every command."""
+    if not work.journal.merges(ACTIVE_MERGES):
         return
-    lock = try_lock(places.store / _LOCK)
+    lock = try_lock(work.paths.store / _LOCK)
     if lock is None:
         return
     try:
-        for entry in queue.open_entries(UNDER_WAY):
-            recover_entry(places, SpecStore(places.root), queue, entry)
+        recover_entries(work)
     finally:
         lock.release()
 
 
-def _set_free(places: Places, store: SpecStore, entry: Entry) -> list[str]:
+def recover_entries(work: Workspace) -> None:
+    """Repair the entries whose merger was killed; the main branch tells how far each came."""
+    for entry in work.journal.merges(ACTIVE_MERGES):
+        stop_processes_of_run(merge_id(work.root, entry), _LEFTOVER_SECONDS)
+        onto = tip_of(work.root, entry.target)
+        is_in = entry.candidate is not None and onto is not None
+        if is_in and is_ancestor(work.root, str(entry.candidate), str(onto)):
+            _set_free(work, entry)
+            work.journal.update_merge(entry.number, MergeStatus.MERGED, note=None)
+        else:
+            note = "its merger was cut off"
+            work.journal.update_merge(entry.number, MergeStatus.QUEUED, note=note)
+
+
+def _set_free(work: Workspace, entry: Merge) -> list[str]:
     """Complete what waited for this merge alone; gives the specs whose conflict is resolved."""
-    complete_again(store, entry.spec_id, f"merged into {entry.target}")
-    return settle_conflicts(places, store, entry.target)
+    complete_again(work.store, entry.spec_id, f"merged into {entry.target}")
+    return close_resolved_conflicts(work.root, work.store, entry.target)
 
 
-def merge_id(places: Places, entry: Entry) -> str:
+def merge_id(root: Path, entry: Merge) -> str:
     """The name of a merge in logs and in the environment of its checks; no other project's."""
-    digest = hashlib.sha256(os.fsencode(places.root.resolve())).hexdigest()[:10]
+    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:10]
     return f"merge-{digest}-{entry.number}-{entry.spec_id}"
 
 
-def _known(entry: Entry, sides: Sides) -> dict[str, object]:
+def _known(entry: Merge, sides: Sides) -> dict[str, object]:
     """What still holds of an earlier try: a checked commit of exactly these two sides."""
     is_same = (entry.tip, entry.onto) == (sides.tip, sides.onto) and entry.is_checked
     return {} if is_same else {"candidate": None, "is_checked": 0, "left_out": ()}
 
 
-def _result(entry: Entry, hint: str | None) -> MergeResult:
+def _result(entry: Merge, hint: str | None) -> MergeResult:
     return MergeResult(
         entry.spec_id,
         entry.branch,
@@ -378,22 +390,3 @@ def _result(entry: Entry, hint: str | None) -> MergeResult:
         entry.left_out,
         entry.conflict_spec,
     )
-
-
-def _merged_and_gone(
-    places: Places, store: SpecStore, queue: MergeQueue, spec_id: str
-) -> MergeResult | None:
-    """The result of an earlier merge whose branch has been cleaned up since."""
-    entry = queue.latest(store.resolve(spec_id)) if spec_id in store.snapshot().by_id else None
-    if entry is None or entry.status is not MergeStatus.MERGED:
-        return None
-    return _result(entry, None) if tip_of(places.root, entry.branch) is None else None
-
-
-def _refused(store: SpecStore, config: Config, spec_id: str, error: ClewError) -> MergeResult:
-    try:
-        spec = store.load(spec_id)
-        spec_id, branch = spec.id, branch_of(spec, config)
-    except ClewError:
-        branch = ""
-    return MergeResult(spec_id, branch, "refused", note=error.message, hint=error.hint)

@@ -1,4 +1,4 @@
-"""A child process in its own group, its output drained while it runs, stopped when asked to."""
+"""Child processes in groups of their own: drained while they run, stopped when asked to."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from clew.kit.errors import Cancelled, Unavailable
+from clew.kit.git import INHERITED_LOCATION
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
     OnLine = Callable[[str, str], None]
+    from collections.abc import Callable
+    from pathlib import Path
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 8 * 1024 * 1024
 _TICK_SECONDS = 0.25
 _DRAIN_SECONDS = 1.0  # for output that something else still holds open after the child's end
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SHELL = ("/bin/sh", "-c")
+_LOOK_SECONDS = 0.25
 
 
 class Signals:
@@ -91,10 +98,10 @@ def start_child(
 def drain(
     child: subprocess.Popen[bytes],
     *,
-    signals: Signals,
     on_line: OnLine,
     check: Callable[[], object | None],
     grace_seconds: float,
+    signals: Signals | None = None,
 ) -> Ending:
     """Read everything the child prints until it ends; `check` may name a reason to stop it.
 
@@ -104,15 +111,15 @@ def drain(
         lines = [_Lines(child.stdout, "stdout", on_line), _Lines(child.stderr, "stderr", on_line)]
         for stream in lines:
             selector.register(stream, selectors.EVENT_READ)
-        selector.register(signals, selectors.EVENT_READ)
+        if signals is not None:
+            selector.register(signals, selectors.EVENT_READ)
         ending = _Stopping(child, grace_seconds)
         while not ending.is_over(any(stream.is_open for stream in lines)):
             for key, _ in selector.select(_TICK_SECONDS):
-                if isinstance(key.fileobj, _Lines):
-                    if not key.fileobj.read():
-                        selector.unregister(key.fileobj)
-                else:
-                    signals.clear()
+                if isinstance(key.fileobj, Signals):
+                    key.fileobj.clear()
+                elif isinstance(key.fileobj, _Lines) and not key.fileobj.read():
+                    selector.unregister(key.fileobj)
             ending.look(check)
     for stream in lines:
         stream.finish()
@@ -122,6 +129,9 @@ def drain(
 def end_child(child: subprocess.Popen[bytes]) -> int:
     """End by force what is left of a child and its group; the child's exit code."""
     _signal_group(child, signal.SIGKILL)  # before the pid is given free by waiting
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
     return child.wait()
 
 
@@ -187,10 +197,9 @@ class _Lines:
         return self.is_open
 
     def finish(self) -> None:
-        """Give what had no line end, and close."""
+        """Give what had no line end."""
         if self._rest:
             self._give(self._rest)
-        self._stream.close()
 
     def _give(self, line: bytes) -> None:
         self._on_line(self._name, line.removesuffix(b"\r").decode("utf-8", "replace"))
@@ -209,3 +218,66 @@ def _has_ended(child: subprocess.Popen[bytes]) -> bool:
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, number)
+
+
+def command_words(command: str | Sequence[str]) -> list[str]:
+    """The words to run: a list as it is, a line by the shell."""
+    return [*_SHELL, command] if isinstance(command, str) else list(command)
+
+
+def shown_command(command: str | Sequence[str]) -> str:
+    """The command as people read it."""
+    return command if isinstance(command, str) else " ".join(command)
+
+
+def run_command(
+    command: str | Sequence[str],
+    *,
+    cwd: Path,
+    seconds: float,
+    variables: Mapping[str, str] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> tuple[int, str]:
+    """The exit code and what was printed; a command that takes too long is ended.
+
+    So is one that somebody no longer wants, which `stop` tells.
+    """
+    child = subprocess.Popen(
+        command_words(command),
+        cwd=cwd,
+        env={**_environment(), **(variables or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+    )
+    try:
+        out = _communicated(child, time.monotonic() + seconds, stop)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        shown = shown_command(command)
+        raise Unavailable(f"Stopped after {seconds:g} s: {shown}", "Allow it more time.") from None
+    return child.returncode, out.decode("utf-8", "replace")
+
+
+def _environment() -> dict[str, str]:
+    """The environment here; of a git that called us, a command's own git must not know."""
+    return {name: text for name, text in os.environ.items() if name not in INHERITED_LOCATION}
+
+
+def _communicated(
+    child: subprocess.Popen[bytes], deadline: float, stop: Callable[[], bool] | None
+) -> bytes:
+    while True:
+        try:
+            left = max(0.0, deadline - time.monotonic())
+            return child.communicate(timeout=min(left, _LOOK_SECONDS))[0]
+        except subprocess.TimeoutExpired:
+            if stop is not None and stop():
+                raise Cancelled from None
+            if time.monotonic() >= deadline:
+                raise

@@ -7,37 +7,111 @@ nobody holds it, and the kernel frees it however that process ends.
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.locks import try_lock
 from clew.work.processes.identity import RUN_VARIABLE
-from clew.work.processes.startup_pipe import Handshake, listen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from clew.kit.jsontext import JsonObject
     from clew.kit.locks import HeldLock
-    from clew.work.processes.startup_pipe import Heard
 
 _DOOR_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 
 
+class Handshake:
+    """The supervisor's end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+        os.set_inheritable(descriptor, False)
+
+    def say(self, event: str, **data: object) -> None:
+        """Tell that something happened; a starter that is gone is no trouble."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.write(self._descriptor, jsontext.dumps_bytes({"event": event, **data}) + b"\n")
+        if event in ("started", "failed", "finishing"):
+            self.close()
+
+    def fail(self, message: str, hint: str | None) -> None:
+        """Tell why there will be no agent."""
+        self.say("failed", message=message, hint=hint)
+
+    def close(self) -> None:
+        """There is no more to say."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+@dataclass
+class Heard:
+    """What the starter heard."""
+
+    pid: int | None = None
+    event: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    is_closed: bool = False
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the process said so, or ended without a word."""
+        ended_early = self.is_closed and self.event not in ("started", "finishing")
+        return self.event == "failed" or ended_early
+
+    def take(self, said: JsonObject) -> None:
+        """Take one message in."""
+        self.event = said["event"]
+        if self.event == "supervisor":
+            self.pid = said["pid"]
+        self.message = said.get("message")
+        self.hint = said.get("hint")
+
+
+def _listen(descriptor: int, seconds: float) -> Heard:
+    """Listen until the agent runs, something failed, or the time is over."""
+    heard, rest = Heard(), b""
+    deadline = time.monotonic() + seconds
+    while heard.event not in ("started", "failed", "finishing") and not heard.is_closed:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+            break
+        chunk = os.read(descriptor, 65536)
+        heard.is_closed = not chunk
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            heard.take(jsontext.loads_bytes(line))
+    return heard
+
+
 def start_detached(
-    module: str, directory: Path, lock: HeldLock, seconds: float, log_name: str
+    module: Sequence[str], directory: Path, lock: HeldLock, seconds: float, what: str
 ) -> Heard:
-    """Start a module of ours on a directory, detached from this process, and listen to it."""
+    """Start a module (with its first arguments) on a directory, detached, and listen to it.
+
+    A process that says it failed, or that ends at once, is an error in its own words.
+    """
+    log_file = directory / f"{what}.log"
     deadline = time.monotonic() + seconds
     near, far = os.pipe()
     environment = {k: v for k, v in os.environ.items() if k != RUN_VARIABLE}
-    words = [sys.executable, "-P", "-m", module, str(directory), str(far), str(lock.fileno())]
+    words = [sys.executable, "-P", "-m", *module, str(directory), str(far), str(lock.fileno())]
     try:
-        with open(directory / log_name, "ab") as log:
+        with open(log_file, "ab") as log:
             door = subprocess.Popen(
                 words,
                 cwd=directory,
@@ -51,12 +125,15 @@ def start_detached(
         os.close(far)
         far = -1
         door.wait(_DOOR_SECONDS)  # it forks at once; what goes on is nobody's child
-        return listen(near, deadline - time.monotonic())
+        heard = _listen(near, deadline - time.monotonic())
     finally:
         lock.release()
         os.close(near)
         if far >= 0:
             os.close(far)
+    if heard.has_failed:
+        raise _failure(heard, log_file, what)
+    return heard
 
 
 def lock_after(path: Path, seconds: float = 5.0) -> HeldLock | None:
@@ -67,7 +144,7 @@ def lock_after(path: Path, seconds: float = 5.0) -> HeldLock | None:
     return lock
 
 
-def not_started(heard: Heard, log: Path, what: str) -> ClewError:
+def _failure(heard: Heard, log: Path, what: str) -> ClewError:
     """Why the process came to nothing: in its own words, or by the last line it left."""
     if heard.message:
         return Unavailable(heard.message, heard.hint)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
-from clew.kit.times import parse_iso
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.query.logs import read_log
-from clew.work.journal.journal import read_journal
 from clew.work.journal.run_log import read_events
 from clew.work.paths import worktree_of
-from clew.work.runs.evidence import Work, diffstat_of, work_of
+from clew.work.runs.verdict import Work, diffstat_of, work_of
 
 if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
+    from clew.kit.paths import ProjectPaths
     from clew.specs.model import Spec
     from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
 LOG_LINES = 20
 _TEST = re.compile(
@@ -71,35 +69,27 @@ class Facts:
             "checks": list(self.checks),
             "last_tool": self.last_tool,
             "last_test": self.last_test,
-            "elapsed_seconds": elapsed_seconds(run) if run else None,
+            "elapsed_seconds": run.elapsed_seconds() if run else None,
             "cost_usd": run.cost_usd if run else None,
             "failure": run.failure if run else None,
         }
 
 
-def gather(places: Places, spec: Spec, run: Run | None) -> Facts:
+def gather(work: Workspace, spec: Spec, run: Run | None) -> Facts:
     """The facts about a spec and its latest run; what cannot be found out is left out."""
-    events = read_events(places.events(spec.id), run.run_id) if run else []
+    paths = work.paths
+    events = read_events(paths.events_file(spec.id), run.run_id) if run else []
     worktree = worktree_of(run) if run else None
     return Facts(
         run,
         spec,
-        *_work(places, run),
+        *_work(paths, run),
         str(worktree) if worktree else None,
         _last_tool(events),
         _last_test(events),
-        _checks(places, run),
-        _log_tail(places, spec.id),
+        tuple(vars(check) for check in work.journal.checks(run.run_id)) if run else (),
+        _log_tail(paths, spec.id),
     )
-
-
-def elapsed_seconds(run: Run) -> float | None:
-    """How long a run has taken so far, or took."""
-    if run.started_at is None:
-        return None
-    begun = parse_iso(run.started_at).timestamp()
-    ended = parse_iso(run.ended_at).timestamp() if run.ended_at else time.time()
-    return round(max(0.0, ended - begun), 1)
 
 
 def analysis_text(facts: Facts) -> str:
@@ -110,7 +100,7 @@ def analysis_text(facts: Facts) -> str:
         lines = [f"No agent has worked on this spec yet; it is {facts.spec.status}."]
     else:
         cost = f", ${run.cost_usd:.2f}" if run.cost_usd is not None else ""
-        spent = f"{elapsed_seconds(run) or 0:.0f} s{cost}"
+        spent = f"{run.elapsed_seconds() or 0:.0f} s{cost}"
         lines = [f"Agent {run.agent}, attempt {run.attempt}, worked for {spent}."]
     if criteria.total:
         lines.append(f"{criteria.checked}/{criteria.total} acceptance criteria are checked.")
@@ -149,17 +139,11 @@ def suggestion_text(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _work(places: Places, run: Run | None) -> tuple[Work, str]:
+def _work(paths: ProjectPaths, run: Run | None) -> tuple[Work, str]:
     try:
-        return (work_of(places, run), diffstat_of(places, run)) if run else (_NO_WORK, "")
+        return (work_of(paths, run), diffstat_of(paths, run)) if run else (_NO_WORK, "")
     except ClewError:  # the branch is gone
         return _NO_WORK, ""
-
-
-def _checks(places: Places, run: Run | None) -> tuple[JsonObject, ...]:
-    with read_journal(places) as journal:
-        found = journal.checks(run.run_id) if journal is not None and run else []
-    return tuple(vars(check) for check in found)
 
 
 def _last_tool(events: list[JsonObject]) -> str | None:
@@ -181,9 +165,9 @@ def _last_test(events: list[JsonObject]) -> JsonObject | None:
     return found
 
 
-def _log_tail(places: Places, spec_id: str) -> str:
+def _log_tail(paths: ProjectPaths, spec_id: str) -> str:
     try:
-        return read_log(places.log(spec_id), spec_id, lines=LOG_LINES).content.rstrip("\n")
+        return read_log(paths.log_file(spec_id), spec_id, lines=LOG_LINES).content.rstrip("\n")
     except ClewError:
         return ""
 

@@ -1,26 +1,26 @@
 """Starting work on one spec: everything is checked before anything changes, then it is claimed.
 
-What is there of an earlier attempt is gone on with: the same branch, the same worktree with its
-uncommitted files and, where the agent can, the same session.
+Exactly one starter wins. What is there of an earlier attempt is gone on with: the same branch, the
+same worktree with its uncommitted files and, where the agent can, the same session.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import shutil
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.kit.files import private_directory, write_atomic
+from clew.kit.locks import try_lock
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
 from clew.specs.check.lint import lint_specs
 from clew.specs.check.lint_rules import ERROR
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import GROUP_TYPES, Changes
 from clew.specs.query.commits import branch_of as spec_branch
-from clew.specs.store.config import load_config
 from clew.work.agents.options import (
     WorkOptions,
     limits_of,
@@ -28,37 +28,112 @@ from clew.work.agents.options import (
     workers_of,
     worktree_settings,
 )
-from clew.work.agents.run_prompt import build_prompt, prompt_name
-from clew.work.journal.journal import read_journal
-from clew.work.model import FailureClass, Phase, RunRequest
-from clew.work.runs.launch import START_SECONDS, continuation, preflight, start_run
-from clew.work.runs.ready import needs_of
-from clew.work.runs.reconcile import reconcile
-from clew.work.worktrees.ancestry import is_merged
+from clew.work.agents.prompt import build_prompt, prompt_name
+from clew.work.agents.table import agent_named, check_agent
+from clew.work.model import FailureClass, Phase, RunPlan, RunRequest, check_spec_id, new_run_id
+from clew.work.paths import git_common_directory
+from clew.work.processes.daemon import start_detached
+from clew.work.runs.reconcile import update_spec_statuses
 from clew.work.worktrees.main_branch import main_branch, tip_of
-from clew.work.worktrees.worktrees import branch_of
+from clew.work.worktrees.snapshots import is_merged
+from clew.work.worktrees.worktrees import branch_of, resolve_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from clew.kit.jsontext import JsonObject
+    from clew.kit.locks import HeldLock
+    from clew.kit.paths import ProjectPaths
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
-    from clew.work.agents.options import Worker
-    from clew.work.model import Run, WorktreeSettings
-    from clew.work.paths import Places
+    from clew.work.model import Run, RunRequest
+    from clew.work.workspace import Workspace
 
-    Brief = Callable[[str], str]
-
-FINISHER = "clew.work.runs.verdict:finish"
-BRIEF = "clew.thread.brief.brief:for_prompt"  # a function of the project's root and a spec's id
+START_SECONDS = 2.0
+_SUPERVISOR = ("clew.work.runs.supervisor",)
+FINISHER = "verdict"
 ACTOR = "work"
 _NOT_STARTED = {
     "completed": "Reset it first to work on it again: `chant reset`.",
     "cancelled": "Put it back to pending first: `chant update ID --status pending`.",
 }
 _SAME_SESSION = (FailureClass.RATE_LIMIT, FailureClass.NETWORK)
+
+
+def preflight(paths: ProjectPaths, request: RunRequest) -> RunRequest:
+    """The request with its agent's program; everything a run needs is checked, nothing changed."""
+    settings = request.plan.worktree
+    check_spec_id(request.spec_id)
+    git_common_directory(paths.root)
+    branch_of(request.spec_id, settings.branch_prefix)
+    resolve_base(paths.root, settings.base_ref)
+    program = check_agent(request.plan.agent, request.prompt)
+    return replace(request, plan=replace(request.plan, program=program))
+
+
+def start_run(
+    work: Workspace,
+    request: RunRequest,
+    seconds: float = START_SECONDS,
+    on_claim: Callable[[Run], None] | None = None,
+) -> Run:
+    """Start a run and wait a moment for its agent; a failure to start is raised in its own words.
+
+    When the moment passes, because a worktree takes long to set up, the run goes on by itself.
+    `on_claim` is called once the spec is claimed; what it raises gives the claim back.
+    """
+    work.paths.refuse_links_out()
+    if not request.plan.program:
+        request = preflight(work.paths, request)
+    run_id = new_run_id()
+    directory = private_directory(work.paths.run_directory(run_id))
+    lock = try_lock(work.paths.run_lock(run_id))
+    assert lock is not None  # nobody else knows the id
+    try:
+        run = work.journal.claim(request.spec_id, request.plan, mode=request.mode, run_id=run_id)
+    except BaseException:
+        lock.release()
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    try:
+        if on_claim is not None:
+            on_claim(run)
+        write_atomic(directory / "prompt.md", request.prompt, mode=0o600)
+        start_supervisor(work.paths, run, lock, seconds)
+    except (OSError, ClewError) as error:
+        lock.release()
+        _give_back(work, run, str(error))
+        raise
+    return work.journal.get(run.run_id)
+
+
+def start_supervisor(
+    paths: ProjectPaths, run: Run, lock: HeldLock, seconds: float = START_SECONDS
+) -> None:
+    """Start a run's supervisor and listen to it; the run's lock goes over to it.
+
+    A run whose agent has exited gets one again, to finish it.
+    """
+    start_detached(_SUPERVISOR, paths.run_directory(run.run_id), lock, seconds, "supervisor")
+
+
+def continuation(request: RunRequest, earlier: Run) -> RunRequest:
+    """The request as one that goes on with an earlier run's work and, if it can, its session."""
+    agent = request.plan.agent
+    can_resume = agent.name == earlier.agent and agent_named(earlier.agent).resume
+    if can_resume and earlier.session_id and not agent.session:
+        agent = replace(agent, session=earlier.session_id)
+    return replace(request, plan=replace(request.plan, agent=agent, continues=earlier.run_id))
+
+
+def _give_back(work: Workspace, run: Run, reason: str) -> None:
+    """Let go of a claim that came to nothing, unless the supervisor recorded the end already."""
+    now = work.journal.get(run.run_id)
+    if now.phase is Phase.PREPARED and now.owner == run.owner:
+        known: JsonObject = {"failure_class": FailureClass.SUPERVISOR, "failure": reason}
+        work.journal.move(run.run_id, Phase.FAILED, note=reason, **known)
 
 
 class NoFreeAgent(Conflict):
@@ -77,89 +152,68 @@ class UnmergedDependency(Conflict):
         self.missing = missing
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A run that could start at once: nothing that can be known is in its way."""
-
-    spec: Spec
-    request: RunRequest
-    warnings: tuple[str, ...]
-
-
 def start_work(
-    places: Places,
-    store: SpecStore,
+    work: Workspace,
     spec_id: str,
     options: WorkOptions | None = None,
     *,
     mode: str = "single",
-    brief: Brief | None = None,
     seconds: float = START_SECONDS,
 ) -> Run:
     """Start an agent on a spec; a failure to start is raised in its own words."""
-    reconcile(places)
-    prepared = prepare_work(places, store, spec_id, options, mode=mode, brief=brief)
-    branch = branch_of(prepared.spec.id, prepared.request.worktree.branch_prefix)
+    request = prepare_work(work, spec_id, options, mode=mode)
+    branch = branch_of(request.spec_id, request.plan.worktree.branch_prefix)
     try:
-        return start_run(
-            places,
-            prepared.request,
-            seconds,
-            on_claim=lambda run: _take(store, run, branch),
-        )
+        return start_run(work, request, seconds, on_claim=lambda run: _take(work, run, branch))
     except (ClewError, OSError):
-        reconcile(places)  # tell the spec at once how its run ended, if there was one
+        update_spec_statuses(work)  # if there was a run, its spec follows at once
         raise
 
 
 def prepare_work(
-    places: Places,
-    store: SpecStore,
-    spec_id: str,
-    options: WorkOptions | None = None,
-    *,
-    mode: str = "single",
-    brief: Brief | None = None,
-) -> Prepared:
+    work: Workspace, spec_id: str, options: WorkOptions | None = None, *, mode: str = "single"
+) -> RunRequest:
     """Everything that a run of this spec needs, checked; nothing is changed."""
     options = options or WorkOptions()
-    config = load_config(places.root)
-    spec = store.load(spec_id)
-    earlier, running, before = _journal_facts(places, spec.id)
-    check_startable(store, spec, options, earlier)
-    warnings = check_quality(store, config, spec, skip=options.skip_criteria)
-    settings = worktree_settings(config, options, usual_base(places, config))
+    config, spec = work.config(), work.store.load(spec_id)
+    journal = work.journal if work.paths.journal.exists() else None
+    earlier = journal.latest(spec.id) if journal else None
+    check_startable(work.store, spec, options, earlier)
+    check_quality(work.store, config, spec, skip=options.skip_criteria)
+    settings = worktree_settings(config, options, usual_base(work.root, config))
     if not options.skip_deps:
-        _check_merged(places, store, config, spec, settings.base_ref)
-    workers = workers_of(config, options, spec)
+        _check_merged(work, config, spec, settings.base_ref)
     strategy = config.text("defaults", "rotation_strategy") or "none"
+    workers = workers_of(config, options, spec)
+    running, before = (journal.running_by_worker(), journal.count()) if journal else ({}, 0)
     worker = pick_worker(workers, strategy, running, before)
     if worker is None:
         raise NoFreeAgent("Every configured agent is at work", "Wait, or raise max_concurrent.")
-    request = _request(places, config, spec, options, worker, settings, earlier, mode, brief)
-    preflight(places, request)
-    return Prepared(spec, request, tuple(warnings))
+    name = prompt_name(config, spec, options.prompt)
+    plan = RunPlan(
+        prompt_name=name,
+        agent=worker.choice,
+        worker=worker.name,
+        worktree=settings,
+        limits=limits_of(config),
+        finisher=FINISHER,
+        spec_file=str(work.root / spec.head.path),
+        criteria=tuple((item.text, item.check) for item in parse_criteria(spec.body).items),
+        check_seconds=float(config.number("work", "check_seconds") or 600),
+        allow_no_commits=options.allow_no_commits,
+    )
+    brief = partial(work.wiring.brief, work.root) if work.wiring.brief else None
+    prompt = build_prompt(work.paths, config, spec, plan, earlier=earlier, brief=brief)
+    request = RunRequest(spec.id, prompt, plan, mode)
+    return preflight(work.paths, _continued(request, earlier) if earlier else request)
 
 
-def usual_base(places: Places, config: Config) -> str:
+def usual_base(root: Path, config: Config) -> str:
     """Where work starts from: what it will be merged into, whatever is checked out just now."""
     try:
-        return main_branch(places.root, config)
+        return main_branch(root, config)
     except ClewError:
         return "HEAD"
-
-
-def named_brief(root: Path, name: str = BRIEF) -> Brief | None:
-    """The function of that dotted name, bound to the project; None where it is not installed."""
-    module, colon, function = name.partition(":")
-    if not colon or not module.startswith("clew."):
-        raise Invalid(f"Not a brief of ours: {name}")
-    try:
-        if find_spec(module) is None:
-            return None
-    except ModuleNotFoundError:
-        return None
-    return partial(getattr(import_module(module), function), root)
 
 
 def refuse_ended(spec: Spec) -> None:
@@ -182,24 +236,25 @@ def check_startable(
         )
     if spec.status == "in_progress" and not _was_left(earlier):
         raise Conflict(
-            f"Spec '{spec.id}' is in progress, but no run of ours is behind it",
+            f"Spec '{spec.id}' is in progress, but Clew has no run for it",
             "If nobody works on it, put it back first: `chant reset`.",
         )
     _check_blockers(store, spec, options)
 
 
-def check_quality(store: SpecStore, config: Config, spec: Spec, *, skip: bool) -> list[str]:
-    """Refuse a spec that has lint errors, unless that is to be skipped; gives the warnings."""
+def check_quality(store: SpecStore, config: Config, spec: Spec, *, skip: bool) -> None:
+    """Refuse a spec that has lint errors, unless that is to be skipped."""
+    if skip:
+        return
     findings = lint_specs(store, config, [spec]).findings
     errors = [finding for finding in findings if finding.severity == ERROR]
-    if errors and not skip:
+    if errors:
         listed = "\n".join(finding.as_text("  ") for finding in errors)
         raise Invalid(
             f"Spec validation failed with {len(errors)} error(s). Fix the issues before running "
             f"'chant work'.\n{listed}",
             "Or start it all the same with --skip-criteria.",
         )
-    return [finding.as_text() for finding in findings]
 
 
 def _check_blockers(store: SpecStore, spec: Spec, options: WorkOptions) -> None:
@@ -219,18 +274,17 @@ def _check_blockers(store: SpecStore, spec: Spec, options: WorkOptions) -> None:
         )
 
 
-def _check_merged(places: Places, store: SpecStore, config: Config, spec: Spec, base: str) -> None:
+def _check_merged(work: Workspace, config: Config, spec: Spec, base: str) -> None:
     """Refuse a spec whose dependencies' branches are not in the base, unless its own has begun."""
-    found = store.snapshot()
-    if tip_of(places.root, spec_branch(spec, config)) is not None:
+    if tip_of(work.root, spec_branch(spec, config)) is not None:
         return
-    missing = []
-    for name in sorted(needs_of(found, spec.head)):
+    found, missing = work.store.snapshot(), []
+    for name in sorted(found.graph().needs(spec.id)):
         head = found.by_id.get(name)
         if head is None or head.status != "completed" or head.branch is None:
             continue
-        tip = tip_of(places.root, head.branch)
-        if tip is not None and not is_merged(places.root, tip, base):
+        tip = tip_of(work.root, head.branch)
+        if tip is not None and not is_merged(work.root, tip, base):
             missing.append(name)
     if missing:
         raise UnmergedDependency(spec.id, missing, base)
@@ -241,64 +295,16 @@ def _was_left(earlier: Run | None) -> bool:
     return earlier is not None and earlier.phase not in (Phase.FINISHED, Phase.CANCELLED)
 
 
-def _journal_facts(places: Places, spec_id: str) -> tuple[Run | None, dict[str, int], int]:
-    """The spec's latest run, how many runs each agent has now, and how many there ever were."""
-    with read_journal(places) as journal:
-        if journal is None:
-            return None, {}, 0
-        return journal.latest(spec_id), journal.running_by_worker(), journal.count()
-
-
-def _request(  # noqa: PLR0913, PLR0917 - the parts of one request
-    places: Places,
-    config: Config,
-    spec: Spec,
-    options: WorkOptions,
-    worker: Worker,
-    settings: WorktreeSettings,
-    earlier: Run | None,
-    mode: str,
-    brief: Brief | None,
-) -> RunRequest:
-    agent, name = worker.choice, prompt_name(config, spec, options.prompt)
-    text = build_prompt(
-        places,
-        config,
-        spec,
-        name,
-        settings=settings,
-        model=agent.model,
-        earlier=earlier,
-        brief=brief,
-    )
-    request = RunRequest(
-        spec.id,
-        text,
-        prompt_name=name,
-        agent=agent,
-        worker=worker.name,
-        worktree=settings,
-        limits=limits_of(config),
-        mode=mode,
-        finisher=FINISHER,
-        spec_file=places.root / spec.head.path,
-        criteria=tuple((item.text, item.check) for item in parse_criteria(spec.body).items),
-        check_seconds=float(config.number("work", "check_seconds") or 600),
-        allow_no_commits=options.allow_no_commits,
-    )
-    return _continued(request, earlier) if earlier is not None else request
-
-
 def _continued(request: RunRequest, earlier: Run) -> RunRequest:
     """The request that goes on with an earlier run; its session only if it was not to blame."""
     following = continuation(request, earlier)
     was_stopped = earlier.phase in (Phase.PAUSED, Phase.INTERRUPTED)
     if was_stopped or earlier.failure_class in _SAME_SESSION:
         return following
-    return RunRequest(**{**vars(following), "agent": request.agent})
+    return replace(following, plan=replace(following.plan, agent=request.plan.agent))
 
 
-def _take(store: SpecStore, run: Run, branch: str) -> None:
+def _take(work: Workspace, run: Run, branch: str) -> None:
     """The spec follows the claim: in progress, on its branch."""
 
     def edit(spec: Spec) -> Changes:
@@ -306,4 +312,4 @@ def _take(store: SpecStore, run: Run, branch: str) -> None:
         fields = {**move_fields(spec, "in_progress"), "branch": branch}
         return Changes(fields, note=f"run {run.run_id} by pid {os.getpid()}")
 
-    after_move(store, store.change(run.spec_id, edit, actor=ACTOR), actor=ACTOR)
+    after_move(work.store, work.store.change(run.spec_id, edit, actor=ACTOR), actor=ACTOR)

@@ -1,10 +1,11 @@
-"""Runs whose owner is gone, put right by whoever comes next.
+"""Orphaned runs, repaired by whoever comes next; and the status of specs, which follows from runs.
 
-Every command may call this: when nothing is open it costs one query. A run's lock is held from
+Every command may call this: when nothing is open it costs one query. The lock of a run is held from
 before its claim to its end, first by its starter, then by its supervisor; the kernel frees it
 however they end. A run that is open while its lock is free is orphaned, unless its supervisor is
-alive after all and only the lock's file was deleted. The lock is held while the run is put right,
-so that two commands never do it at once.
+alive after all and only the file of the lock was deleted. The lock is held during the repair, so
+that two commands never do it at once. The status of a spec is set once for every end of a run: by
+the supervisor at its own end, and after a crash by the next command of any kind.
 """
 
 from __future__ import annotations
@@ -12,27 +13,119 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, NotFound
 from clew.kit.locks import try_lock
-from clew.work.journal.activity import has_open_runs
-from clew.work.journal.journal import Journal, open_journal
 from clew.work.journal.run_log import log_state
-from clew.work.journal.schedules import settle_schedules
+from clew.work.journal.schedules import end_orphaned_schedules
 from clew.work.journal.status_files import write_views
-from clew.work.model import FINISHING, REQUESTED_PHASE, RUNNING, FailureClass, Phase, Request
+from clew.work.model import (
+    ATTENTION,
+    FINISHING,
+    MOST_FINISHINGS,
+    REQUESTED_PHASE,
+    RUNNING,
+    FailureClass,
+    Phase,
+    Request,
+    now_text,
+)
 from clew.work.paths import worktree_home, worktree_of
 from clew.work.processes.identity import boot_id, is_alive, stop_processes_of_run
-from clew.work.runs.spec_status import settle_ended
 from clew.work.worktrees.snapshots import snapshot_or_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from clew.kit.locks import HeldLock
+    from clew.kit.paths import ProjectPaths
+    from clew.specs.model import Spec
     from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
+_ACTOR = "work"
+_AT_WORK = ("in_progress", "completed")  # an agent that says `completed` is not believed
 _LEFTOVER_SECONDS = 3.0
+
+
+def update_spec_statuses(work: Workspace) -> None:
+    """Set the status of the specs of all runs at rest; doing it again changes nothing."""
+    for run in work.journal.unreported():
+        unblocked = _update_spec(work, run)
+        work.journal.update(run.run_id, settled_at=now_text())
+        if unblocked:
+            words = f"this unblocks {', '.join(unblocked)}"
+            log_state(work.paths, run.spec_id, run.run_id, words, unblocked=unblocked)
+
+
+def status_after(run: Run) -> str | None:
+    """The status that a spec has after this run; None where the run says nothing about it."""
+    if run.phase is Phase.FINISHED:
+        return "completed"
+    if run.phase is Phase.FAILED and run.failure_class in ATTENTION:
+        return "needs_attention"
+    if run.phase in (Phase.FAILED, Phase.INTERRUPTED):
+        return "failed"
+    return None  # paused, held, cancelled: the spec stays as it is
+
+
+def _update_spec(work: Workspace, run: Run) -> list[str]:
+    """Give the spec its status; the specs that this unblocks."""
+    status = status_after(run)
+    if status is None or not (work.paths.chant / "specs").is_dir():
+        return []
+    try:
+        if status == "completed":
+            return _complete(work, run)
+        _move(work, run, status, run.failure)
+    except NotFound:  # the spec was deleted or archived meanwhile
+        pass
+    except ClewError as error:
+        words = f"the spec was not changed: {error.message}"
+        log_state(work.paths, run.spec_id, run.run_id, words)
+    return []
+
+
+def _complete(work: Workspace, run: Run) -> list[str]:
+    from clew.specs.change.finalize import finalize
+    from clew.work.runs.verdict import commits_of
+
+    spec = work.store.load(run.spec_id)
+    if not _is_current(work, run) or spec.status not in _AT_WORK:
+        return []
+    commits = [line.split(" ", 1)[0] for line in reversed(commits_of(work.paths, run))]
+    known: dict[str, Any] = {"commits": commits, "model": run.model, "by_agent": True}
+    try:
+        done = finalize(work.store, work.config(), spec.id, actor=_ACTOR, **known)
+    except ClewError as error:  # somebody took a tick away, or changed the worktree, meanwhile
+        _move(work, run, "needs_attention", error.message)
+        return []
+    unblocked: list[str] = done["unblocked"]
+    return unblocked
+
+
+def _move(work: Workspace, run: Run, status: str, reason: str | None) -> None:
+    from clew.specs.change.lifecycle import after_move, check_move, move_fields
+    from clew.specs.model import Changes
+
+    def edit(spec: Spec) -> Changes:
+        new = "needs_attention" if spec.status == "completed" else status
+        # The spec's lock is held here, and a new run takes it only after its claim.
+        if spec.status not in _AT_WORK or not _is_current(work, run):
+            return Changes()
+        check_move(spec.status, new)
+        return Changes(move_fields(spec, new), note=reason)
+
+    before = work.store.load(run.spec_id)
+    after = work.store.change(run.spec_id, edit, actor=_ACTOR)
+    if after.status != before.status:
+        after_move(work.store, after, actor=_ACTOR)
+
+
+def _is_current(work: Workspace, run: Run) -> bool:
+    """Whether this is still the spec's newest run, and its spec has not followed it yet."""
+    latest = work.journal.latest(run.spec_id)
+    return latest is not None and latest.run_id == run.run_id and latest.settled_at is None
 
 
 @dataclass(frozen=True)
@@ -40,124 +133,113 @@ class Reconciled:
     """What was done about one orphaned run."""
 
     run: Run
-    deed: str
+    note: str
 
 
-def reconcile(places: Places) -> list[Reconciled]:
-    """Put every orphaned run right; doing it again changes nothing."""
-    if not has_open_runs(places.root):
+def reconcile(work: Workspace) -> list[Reconciled]:
+    """Repair every orphaned run, schedule and merge; doing it again changes nothing."""
+    if not work.paths.journal.exists() or not work.journal.is_active():
         return []
-    with open_journal(places) as journal:
-        done = [_put_right(places, journal, run) for run in _orphans(journal)]
-        settle_ended(places, journal)
-        settle_schedules(places, journal)
-        _settle_merges(places, journal)
-    return [deed for deed in done if deed is not None]
+    runs = work.journal.runs(phases=(*RUNNING, *FINISHING))
+    done = [_repair(work, run) for run in runs if not has_supervisor(run)]
+    update_spec_statuses(work)
+    end_orphaned_schedules(work.paths, work.journal)
+    _recover_merges(work)
+    return [repaired for repaired in done if repaired is not None]
 
 
-def _settle_merges(places: Places, journal: Journal) -> None:
-    from clew.work.merging.queue import settle_merges
+def current_run(work: Workspace, run_id: str) -> Run:
+    """The run as it is now; one that lost its supervisor is repaired first."""
+    run = work.journal.get(run_id)
+    if run.settled_at is None and not has_supervisor(run):
+        reconcile(work)
+        run = work.journal.get(run_id)
+    return run
 
-    settle_merges(places, journal)
 
-
-def _orphans(journal: Journal) -> list[Run]:
-    return [run for run in journal.runs(phases=(*RUNNING, *FINISHING)) if not _has_supervisor(run)]
-
-
-def _has_supervisor(run: Run) -> bool:
+def has_supervisor(run: Run) -> bool:
+    """Whether the run's supervisor has said who it is, and lives."""
     return run.process_id is not None and is_alive(run.owner)
 
 
-def _put_right(places: Places, journal: Journal, run: Run) -> Reconciled | None:
-    lock = try_lock(places.run_lock(run.run_id))
+def _recover_merges(work: Workspace) -> None:
+    from clew.work.merging.queue import recover_merges
+
+    recover_merges(work)
+
+
+def _repair(work: Workspace, run: Run) -> Reconciled | None:
+    lock = try_lock(work.paths.run_lock(run.run_id))
     if lock is None:
         return None
     try:
-        run = journal.get(run.run_id)
-        if run.phase not in (*RUNNING, *FINISHING) or _has_supervisor(run):
+        run = work.journal.get(run.run_id)
+        if run.phase not in (*RUNNING, *FINISHING) or has_supervisor(run):
             return None
         stop_processes_of_run(run.run_id, _LEFTOVER_SECONDS)
-        snapshot = _snapshot(places, run)
+        snapshot = _snapshot(work.paths, run)
         if run.phase in RUNNING:
-            after, note = _ending(run)
-            known = {} if after is not Phase.INTERRUPTED else _why(run)
-            run = _end(places, journal, run, after, note, snapshot=snapshot, **known)
-            return Reconciled(run, note)
-        if not run.finisher or run.finishings >= _most_finishings():
-            return _conclude(places, journal, run)
-        return _finish_again(places, journal, run, lock)
+            return _interrupt(work, run, snapshot)
+        if not run.finisher or run.finishings >= MOST_FINISHINGS:
+            return _conclude(work, run)
+        return _finish_again(work, run, lock)
     finally:
         lock.release()
 
 
-def _ending(run: Run) -> tuple[Phase, str]:
+def _interrupt(work: Workspace, run: Run, snapshot: str | None) -> Reconciled:
+    """End a run whose agent was at work: as it was asked to, else as interrupted."""
     if run.request:
         after = REQUESTED_PHASE[Request(run.request)]
-        return after, f"its supervisor was gone; {after} as asked"
-    return Phase.INTERRUPTED, _cause(run)
-
-
-def _cause(run: Run) -> str:
+        note = f"its supervisor was gone; {after} as asked"
+        return _end(work, run, after, note, snapshot=snapshot)
     if run.owner is not None and run.owner.boot != boot_id():
-        return "the machine was restarted while it ran"
-    return "its supervisor was killed while it ran"
+        kind, note = FailureClass.REBOOT, "the machine was restarted while it ran"
+    else:
+        kind, note = FailureClass.SUPERVISOR, "its supervisor was killed while it ran"
+    known = {"failure_class": kind, "failure": f"The run was cut off: {note}"}
+    return _end(work, run, Phase.INTERRUPTED, note, snapshot=snapshot, **known)
 
 
-def _why(run: Run) -> dict[str, object]:
-    restarted = run.owner is not None and run.owner.boot != boot_id()
-    kind = FailureClass.REBOOT if restarted else FailureClass.SUPERVISOR
-    return {"failure_class": kind, "failure": f"The run was cut off: {_cause(run)}"}
-
-
-def _conclude(places: Places, journal: Journal, run: Run) -> Reconciled:
+def _conclude(work: Workspace, run: Run) -> Reconciled:
     if run.finisher:
         note = f"finishing was cut off {run.finishings} times"
         known = {"failure_class": FailureClass.FINISHING, "failure": f"The {note}"}
-        return Reconciled(_end(places, journal, run, Phase.FAILED, note, **known), note)
+        return _end(work, run, Phase.FAILED, note, **known)
     after = Phase.FAILED if run.failure_class else Phase.FINISHED
-    note = "its agent had ended"
-    return Reconciled(_end(places, journal, run, after, note), note)
+    return _end(work, run, after, "its agent had ended")
 
 
-def _finish_again(places: Places, journal: Journal, run: Run, lock: HeldLock) -> Reconciled:
-    from clew.work.runs.launch import resume_finishing
+def _finish_again(work: Workspace, run: Run, lock: HeldLock) -> Reconciled:
+    from clew.work.runs.prepare import start_supervisor
 
     try:
-        resume_finishing(places, run, lock)
+        start_supervisor(work.paths, run, lock)
     except (ClewError, OSError) as error:
-        note = f"finishing could not be started again: {error}"
-        return Reconciled(run, note)
-    return Reconciled(journal.get(run.run_id), "finishing was started again")
+        return Reconciled(run, f"finishing could not be started again: {error}")
+    return Reconciled(work.journal.get(run.run_id), "finishing was started again")
 
 
-def _end(
-    places: Places, journal: Journal, run: Run, after: Phase, note: str, **known: object
-) -> Run:
-    ended = journal.move(run.run_id, after, expected=(run.phase,), note=note, **known)
-    log_state(places, run.spec_id, run.run_id, f"run {after}: {note}", phase=str(after))
-    write_views(places, ended)
-    return ended
+def _end(work: Workspace, run: Run, after: Phase, note: str, **known: object) -> Reconciled:
+    ended = work.journal.move(run.run_id, after, expected=(run.phase,), note=note, **known)
+    log_state(work.paths, run.spec_id, run.run_id, f"run {after}: {note}", phase=str(after))
+    write_views(work.paths, ended)
+    return Reconciled(ended, note)
 
 
-def _snapshot(places: Places, run: Run) -> str | None:
+def _snapshot(paths: ProjectPaths, run: Run) -> str | None:
     worktree = worktree_of(run)
-    if worktree is None or not _is_ours(places, worktree):
+    if worktree is None or not _is_own(paths, worktree):
         return run.snapshot
     commit, reason = snapshot_or_reason(worktree, run.run_id, "when the run was found cut off")
     if reason:
-        log_state(places, run.spec_id, run.run_id, reason)
+        log_state(paths, run.spec_id, run.run_id, reason)
     return commit or run.snapshot
 
 
-def _is_ours(places: Places, worktree: Path) -> bool:
+def _is_own(paths: ProjectPaths, worktree: Path) -> bool:
+    """Whether Clew made this worktree; a journal may have come with a repository."""
     try:
-        return worktree.parent.resolve() == worktree_home(places.root).resolve()
+        return worktree.parent.resolve() == worktree_home(paths.root).resolve()
     except ClewError:
         return False
-
-
-def _most_finishings() -> int:
-    from clew.work.runs.supervisor import MOST_FINISHINGS
-
-    return MOST_FINISHINGS

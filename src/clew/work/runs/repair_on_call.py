@@ -1,4 +1,4 @@
-"""Every call about specs looks whether a run was cut off, so that no spec stays stuck.
+"""Every call about specs looks whether a run was orphaned, so that no spec stays stuck.
 
 It imports next to nothing: where nothing runs, it costs one look at a file.
 """
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from clew.kit.errors import ClewError
 from clew.kit.project import find_project
-from clew.work.journal.activity import has_open_runs
+from clew.work.journal.active import has_active_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def attend(settings: Mapping[str, str]) -> None:
-    """Put right what was cut off in the project of a call; troubles are for others to tell."""
+def repair_on_call(settings: Mapping[str, str]) -> None:
+    """Repair orphaned runs in the project of a call; the call itself reports what is wrong."""
     with suppress(ClewError):
-        attend_project(find_project(settings=settings))
+        repair_project(find_project(settings=settings))
 
 
-def attend_project(root: Path) -> None:
-    """Put right what was cut off in this project."""
-    if has_open_runs(root):
-        from clew.work.paths import Places
+def repair_project(root: Path) -> None:
+    """Repair orphaned runs in this project."""
+    if has_active_runs(root):
         from clew.work.runs.reconcile import reconcile
+        from clew.work.workspace import Workspace
 
-        with suppress(ClewError):
-            reconcile(Places(root))
+        with suppress(ClewError), Workspace(root) as work:
+            reconcile(work)

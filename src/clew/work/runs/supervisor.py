@@ -2,29 +2,25 @@
 
 Started detached by `launch`. It holds the run's lock for as long as it lives, and while it does
 nobody else changes the run. Whatever it records, it records before it does the next thing, so a
-kill at any moment leaves a run that `reconcile` can put right.
+kill at any moment leaves a run that `reconcile` can repair.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import time
 from collections import deque
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
-from clew.work.agents.classify import Failure, failure_of
 from clew.work.agents.command_line import agent_command, prompt_input, run_environment
+from clew.work.agents.failures import Failure, Watchdog, failure_of
 from clew.work.agents.output import StreamReader
 from clew.work.agents.table import agent_named
-from clew.work.agents.watchdog import Watchdog
-from clew.work.journal.journal import Journal, open_journal
 from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.journal.status_files import write_views
 from clew.work.model import (
@@ -35,29 +31,32 @@ from clew.work.model import (
     Request,
     now_text,
 )
-from clew.work.paths import places_of_run, worktree_of
-from clew.work.processes.child import Signals, drain, end_child, start_child
+from clew.work.paths import paths_of_run, worktree_of
+from clew.work.processes.child import (
+    Signals,
+    command_words,
+    drain,
+    end_child,
+    shown_command,
+    start_child,
+)
 from clew.work.processes.daemon import be_detached
 from clew.work.processes.identity import identity_of, own_identity, stop_processes_of_run
-from clew.work.processes.shell import command_words, shown_command
-from clew.work.runs.spec_status import settle_ended
-from clew.work.worktrees.ignored_files import copy_included
+from clew.work.runs.reconcile import update_spec_statuses
+from clew.work.workspace import Workspace
 from clew.work.worktrees.snapshots import restore_snapshot, snapshot_or_reason
-from clew.work.worktrees.worktrees import prepare
+from clew.work.worktrees.worktrees import copy_included, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
-    from clew.work.model import Run
-    from clew.work.paths import Places
     from clew.work.processes.child import Ending
-    from clew.work.processes.startup_pipe import Handshake
+    from clew.work.processes.daemon import Handshake
     from clew.work.worktrees.worktrees import Worktree
 
 HEARTBEAT_SECONDS = 5.0
-MOST_FINISHINGS = 3
 _LEFTOVER_SECONDS = 2.0
 _STDERR_LINES = 20
 
@@ -69,15 +68,14 @@ class Stopped(Exception):
 class Supervisor:
     """One run, from its claim to its end."""
 
-    def __init__(
-        self, places: Places, run_id: str, journal: Journal, signals: Signals, ready: Handshake
-    ) -> None:
-        self._places = places
-        self._journal = journal
+    def __init__(self, work: Workspace, run_id: str, signals: Signals, ready: Handshake) -> None:
+        self._workspace = work
+        self._paths = work.paths
+        self._journal = work.journal
         self._signals = signals
         self._ready = ready
-        self._run = journal.get(run_id)
-        self._log = RunLog(places, self._run.spec_id, run_id)
+        self._run = self._journal.get(run_id)
+        self._log = RunLog(self._paths, self._run.spec_id, run_id)
         self._beat_at = 0.0
 
     def supervise(self) -> None:
@@ -97,7 +95,7 @@ class Supervisor:
         me = own_identity()
         process_id = f"{self._run.spec_id}-{me.pid}"
         self._update(owner=me, process_id=process_id, started_at=now_text())
-        self._log.begin(str(self._run.plan["prompt_name"]))
+        self._log.begin(self._run.plan.prompt_name)
         self._ready.say("supervisor", pid=me.pid)
         try:
             tree = self._prepare_worktree()
@@ -110,8 +108,8 @@ class Supervisor:
             self._fail(FailureClass.PROGRAM, f"The agent could not be run: {error}", None)
 
     def _prepare_worktree(self) -> Worktree:
-        settings = self._run.settings
-        tree = prepare(self._places.root, self._run.spec_id, settings)
+        settings = self._run.plan.worktree
+        tree = prepare(self._paths.root, self._run.spec_id, settings)
         self._move(
             Phase.WORKTREE,
             note="made" if tree.is_new else "attached again",
@@ -121,7 +119,7 @@ class Supervisor:
         )
         if tree.is_new:
             self._restore(tree.path)
-            copied = copy_included(self._places.root, tree.path)
+            copied = copy_included(self._paths.root, tree.path)
             if copied:
                 self._log.state(f"{len(copied)} ignored files copied into the worktree")
             for command in settings.setup:
@@ -139,11 +137,11 @@ class Supervisor:
     def _run_setup(self, command: str | tuple[str, ...], path: Path) -> None:
         shown = shown_command(command)
         self._log.state(f"setup: {shown}")
-        deadline = time.monotonic() + self._run.settings.command_seconds
+        deadline = time.monotonic() + self._run.plan.worktree.command_seconds
         ending = self._pump(
             command_words(command),
             path,
-            run_environment(self._places, self._run, path),
+            run_environment(self._paths, self._run, path),
             on_line=lambda stream, text: self._log.add(
                 Event(EventKind.TEXT, text, {"stream": stream, "by": "setup"})
             ),
@@ -155,8 +153,8 @@ class Supervisor:
             raise Stopped
 
     def _run_agent(self, tree: Worktree) -> None:
-        choice = self._run.choice
-        watchdog = Watchdog(self._run.limits)
+        choice = self._run.plan.agent
+        watchdog = Watchdog(self._run.plan.limits)
         reader = StreamReader(agent_named(choice.name).stream)
         tail: deque[str] = deque(maxlen=_STDERR_LINES)
         secrets = {"stdout": SecretLines(), "stderr": SecretLines()}
@@ -172,12 +170,12 @@ class Supervisor:
                     self._log.add(event)
 
         ending = self._pump(
-            agent_command(self._places, self._run),
+            agent_command(self._paths, self._run),
             tree.path,
-            run_environment(self._places, self._run, tree.path),
+            run_environment(self._paths, self._run, tree.path),
             on_line=on_line,
             limit=lambda: watchdog.broken(reader.cost_usd),
-            stdin=prompt_input(self._places, self._run),
+            stdin=prompt_input(self._paths, self._run),
             on_start=self._agent_started,
             reader=reader,
         )
@@ -212,7 +210,7 @@ class Supervisor:
                 signals=self._signals,
                 on_line=on_line,
                 check=check,
-                grace_seconds=self._run.limits.stop_grace_seconds,
+                grace_seconds=self._run.plan.limits.stop_grace_seconds,
             )
         except BaseException:
             end_child(child)
@@ -265,7 +263,9 @@ class Supervisor:
         self._update(finishings=run.finishings + 1, owner=own_identity())
         try:
             if run.finisher:
-                finisher_named(run.finisher)(self._places, run.run_id)
+                from clew.work.runs.verdict import finish
+
+                finish(self._workspace, run.run_id)
         except ClewError as error:
             self._fail(FailureClass.FINISHING, error.message, error.hint)
             return
@@ -273,11 +273,12 @@ class Supervisor:
         if self._run.phase in FINISHING and self._run.request:
             self._end_as_asked("stopped while it was being finished")
         elif self._run.phase in FINISHING:
-            conclude(self._journal, self._run)
-            self._run = self._journal.get(run.run_id)
+            after = Phase.FAILED if self._run.failure_class else Phase.FINISHED
+            failure = self._run.failure
+            self._run = self._journal.move(run.run_id, after, expected=FINISHING, note=failure)
         why = f": {self._run.failure}" if self._run.failure else ""
         self._log.state(f"run {self._run.phase}{why}", phase=str(self._run.phase))
-        write_views(self._places, self._run)
+        write_views(self._paths, self._run)
 
     def _fail(self, kind: FailureClass, message: str, hint: str | None) -> None:
         snapshot = self._snapshot("when it failed")
@@ -301,12 +302,11 @@ class Supervisor:
         self._run = self._journal.move(self._run.run_id, after, note=note, **fields)
         said = f"run {after}" + (f": {note}" if note else "")
         self._log.state(said, phase=str(after))
-        write_views(self._places, self._run)
+        write_views(self._paths, self._run)
 
     def _update(self, **fields: object) -> None:
-        self._journal.update(self._run.run_id, **fields)
-        self._run = self._journal.get(self._run.run_id)
-        write_views(self._places, self._run)
+        self._run = self._journal.update(self._run.run_id, **fields)
+        write_views(self._paths, self._run)
 
     def _beat(self, reader: StreamReader | None) -> None:
         now = time.monotonic()
@@ -318,9 +318,8 @@ class Supervisor:
             known["session_id"] = reader.session_id
         if reader is not None and reader.cost_usd is not None:
             known["cost_usd"] = reader.cost_usd
-        with suppress(sqlite3.Error):  # a full disk; the next one may get through
-            self._journal.update(self._run.run_id, **known)
-            self._run = self._journal.get(self._run.run_id)
+        with suppress(Unavailable):  # a full disk; the next one may get through
+            self._run = self._journal.update(self._run.run_id, **known)
 
     def _is_stop_asked(self) -> bool:
         return self._signals.stop_asked or self._run.request is not None
@@ -330,27 +329,12 @@ class Supervisor:
             raise Stopped
 
 
-def conclude(journal: Journal, run: Run) -> None:
-    """End a run whose agent exited, by what the agent itself showed."""
-    after = Phase.FAILED if run.failure_class else Phase.FINISHED
-    journal.move(run.run_id, after, expected=FINISHING, note=run.failure)
-
-
-def finisher_named(name: str) -> Callable[[Places, str], None]:
-    """The function that finishes runs; only Clew's own count, whatever a journal says."""
-    module, colon, function = name.partition(":")
-    if not colon or not module.startswith("clew."):
-        raise Invalid(f"Not a finisher: {name}")
-    found: Callable[[Places, str], None] = getattr(import_module(module), function)
-    return found
-
-
 def own_run(run_directory: Path, ready: Handshake) -> None:
     """Be the supervisor of the run whose directory this is; its lock came from the starter."""
-    places, run_id = places_of_run(run_directory)
-    with Signals().noted() as signals, open_journal(places) as journal:
-        Supervisor(places, run_id, journal, signals, ready).supervise()
-        settle_ended(places, journal)
+    paths, run_id = paths_of_run(run_directory)
+    with Signals().noted() as signals, Workspace(paths.root) as work:
+        Supervisor(work, run_id, signals, ready).supervise()
+        update_spec_statuses(work)
 
 
 def main(arguments: list[str]) -> int:

@@ -1,108 +1,204 @@
 """After the agent: whether there is work, whether it is committed, checked, and what was asked.
 
-The verdict goes into the journal; the spec's status follows from there. No box is ever ticked
-here for the agent; what it ticked in its own copy of the spec is taken over as its word. Everything
-may run twice, after a crash in the middle.
+Work is what the branch has and its base has not, without what only touches `.chant/`: specs are
+kept in the main checkout, and their bookkeeping is no work. The verdict goes into the journal; the
+status of the spec follows from there. No box is ever ticked here for the agent; what it ticked in
+its own copy of the spec is taken over as its word. Everything may run twice, after a crash in the
+middle.
 """
 
 from __future__ import annotations
 
+import os
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, NotFound
+from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.kit.text.display import clipped
 from clew.kit.text.frontmatter import FrontmatterError
+from clew.kit.text.redact import SecretLines
 from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
 from clew.specs.files.parse import read_document
 from clew.specs.model import Changes
-from clew.specs.store.config import load_config
-from clew.specs.store.store import SpecStore
-from clew.work.agents.prompt_files import fenced
-from clew.work.journal.journal import open_journal
+from clew.work.agents.command_line import run_environment
+from clew.work.agents.prompt import fenced
 from clew.work.journal.run_log import log_state, read_events
 from clew.work.model import Check, FailureClass, Phase, second_text
 from clew.work.paths import worktree_of
-from clew.work.runs.evidence import run_checks, work_of
+from clew.work.processes.child import run_command
+from clew.work.worktrees.worktrees import dirty_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from clew.kit.paths import ProjectPaths
     from clew.specs.model import Spec
-    from clew.work.journal.journal import Journal
+    from clew.specs.store.store import SpecStore
+    from clew.work.journal.interface import Journal
     from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
+BOOKKEEPING = ".chant"
+_NOT_BOOKKEEPING = (".", f":(exclude,top){BOOKKEEPING}")
+_LONGEST_SAID = 2000
 _ACTOR = "work"
-_LONGEST_OUTPUT = 5000
+_LONGEST_RESULT = 5000
 _MOST_NAMED = 5
-
 Verdict = tuple[FailureClass, str] | None
 
 
-def finish(places: Places, run_id: str) -> None:
+@dataclass(frozen=True)
+class Work:
+    """What is on a run's branch, and what is not yet."""
+
+    commits: tuple[str, ...]
+    files: tuple[str, ...]
+    dirty: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all has changed."""
+        return not self.files
+
+
+def work_of(paths: ProjectPaths, run: Run) -> Work:
+    """What lies between the base of a run and its branch, and what its worktree has uncommitted."""
+    if not run.branch or not run.base_commit:
+        return Work((), (), ())
+    spread = f"{guard(run.base_commit)}...{_tip(run)}"
+    wanted = (*PLAIN_DIFF, "--name-only", "-z", spread, "--", *_NOT_BOOKKEEPING)
+    files = _names(paths.root, "diff", *wanted)
+    return Work(tuple(commits_of(paths, run)), tuple(files), _dirty(run))
+
+
+def commits_of(paths: ProjectPaths, run: Run) -> list[str]:
+    """The commits of a run's branch, short id and subject, the newest first."""
+    if not run.branch or not run.base_commit:
+        return []
+    wanted = (_tip(run), f"^{guard(run.base_commit)}", "--", *_NOT_BOOKKEEPING)
+    return _lines(paths.root, "log", "--format=%h %s", *wanted)
+
+
+def diffstat_of(paths: ProjectPaths, run: Run) -> str:
+    """How many lines of which files a run's branch changes."""
+    if not run.branch or not run.base_commit:
+        return ""
+    spread = f"{guard(run.base_commit)}...{_tip(run)}"
+    wanted = (*PLAIN_DIFF, "--stat=80", spread, "--", *_NOT_BOOKKEEPING)
+    return "\n".join(_lines(paths.root, "diff", *wanted))
+
+
+def run_checks(paths: ProjectPaths, journal: Journal, run: Run, worktree: Path) -> Iterator[Check]:
+    """Run every criterion's command as it was when the run began; results go into the journal.
+
+    The commands are those of the start: what has to be met is not for the agent to change.
+    """
+    for number, (criterion, command) in enumerate(run.plan.criteria, start=1):
+        if command and journal.get(run.run_id).request is None:
+            check = _check(paths, run, worktree, number, criterion, command)
+            journal.keep_check(run.run_id, check)
+            yield check
+
+
+def _check(
+    paths: ProjectPaths, run: Run, worktree: Path, number: int, criterion: str, command: str
+) -> Check:
+    began = time.monotonic()
+    try:
+        variables = run_environment(paths, run, worktree)
+        seconds = run.plan.check_seconds
+        code, said = run_command(command, cwd=worktree, seconds=seconds, variables=variables)
+        said = said.strip() or f"exit status {code}"
+    except (ClewError, OSError) as error:
+        code, said = -1, str(error)
+    said = clipped(SecretLines().clean(said), _LONGEST_SAID)
+    return Check(number, criterion, command, code == 0, said, time.monotonic() - began)
+
+
+def _tip(run: Run) -> str:
+    return f"refs/heads/{guard(str(run.branch))}"
+
+
+def _dirty(run: Run) -> tuple[str, ...]:
+    worktree = worktree_of(run)
+    names = dirty_files(worktree) if worktree else []
+    return tuple(name for name in names if name.split("/", 1)[0] != BOOKKEEPING)
+
+
+def _lines(root: Path, *arguments: str) -> list[str]:
+    out = run_git(*arguments, cwd=root).decode("utf-8", "replace")
+    return [line for line in out.splitlines() if line.strip()]
+
+
+def _names(root: Path, *arguments: str) -> list[str]:
+    out = run_git(*arguments, cwd=root)
+    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+
+
+def finish(work: Workspace, run_id: str) -> None:
     """Judge what a run's agent left behind, and write the verdict down."""
-    store = SpecStore(places.root)
-    with open_journal(places) as journal:
-        run = journal.get(run_id)
-        try:
-            _append_output(store, run)
-            if run.failure_class is None:
-                _judge(places, store, journal, run)
-        except NotFound:
-            log_state(places, run.spec_id, run.run_id, "the spec is gone; nothing to be judged")
+    run = work.journal.get(run_id)
+    try:
+        _append_output(work.store, run)
+        if run.failure_class is None:
+            _judge(work, run)
+    except NotFound:
+        log_state(work.paths, run.spec_id, run.run_id, "the spec is gone; nothing to be judged")
 
 
-def _judge(places: Places, store: SpecStore, journal: Journal, run: Run) -> None:
+def _judge(work: Workspace, run: Run) -> None:
     if run.phase is Phase.AGENT_EXITED:
-        run = journal.move(run.run_id, Phase.CHECKED, note="looking at the work")
-    verdict = _verdict(places, store, journal, run)
-    if journal.get(run.run_id).request is not None:
+        run = work.journal.move(run.run_id, Phase.CHECKED, note="looking at the work")
+    verdict = _verdict(work, run)
+    if work.journal.get(run.run_id).request is not None:
         return  # somebody wants it stopped; the supervisor sees to that
     if verdict is not None:
         kind, message = verdict
-        journal.update(run.run_id, failure_class=kind, failure=message)
-        log_state(places, run.spec_id, run.run_id, f"not done: {message}", failure_class=kind)
+        work.journal.update(run.run_id, failure_class=kind, failure=message)
+        words = f"not done: {message}"
+        log_state(work.paths, run.spec_id, run.run_id, words, failure_class=kind)
 
 
-def _verdict(places: Places, store: SpecStore, journal: Journal, run: Run) -> Verdict:
+def _verdict(work: Workspace, run: Run) -> Verdict:
     """The first thing that keeps the run from being done; None when it is done."""
     worktree = worktree_of(run)
     if worktree is None:
         return FailureClass.WORKTREE, "The worktree is gone, so nothing can be checked"
-    _take_over_ticks(store, run, worktree)
+    _take_over_ticks(work.store, run, worktree)
     return (
-        _work_verdict(places, run)
-        or _checks_verdict(places, store, journal, run, worktree)
-        or _criteria_verdict(store, run)
-        or _output_verdict(places, store, run)
+        _work_verdict(work.paths, run)
+        or _checks_verdict(work, run, worktree)
+        or _criteria_verdict(work.store, run)
+        or _output_verdict(work, run)
     )
 
 
-def _work_verdict(places: Places, run: Run) -> Verdict:
-    work = work_of(places, run)
+def _work_verdict(paths: ProjectPaths, run: Run) -> Verdict:
+    work = work_of(paths, run)
     if work.dirty:
         more = f" and {len(work.dirty) - _MOST_NAMED} more" if len(work.dirty) > _MOST_NAMED else ""
         names = ", ".join(work.dirty[:_MOST_NAMED]) + more
         return FailureClass.UNCOMMITTED, f"The agent left uncommitted changes: {names}"
-    if work.is_empty and not run.plan.get("allow_no_commits"):
+    if work.is_empty and not run.plan.allow_no_commits:
         words = "made no commits" if not work.commits else "made commits that change nothing"
         return FailureClass.NO_WORK, f"The agent ended without an error, but {words}"
     return None
 
 
-def _checks_verdict(
-    places: Places, store: SpecStore, journal: Journal, run: Run, worktree: Path
-) -> Verdict:
+def _checks_verdict(work: Workspace, run: Run, worktree: Path) -> Verdict:
     done: list[Check] = []
-    for check in run_checks(places, journal, run, worktree):
+    for check in run_checks(work.paths, work.journal, run, worktree):
         done.append(check)
         how = "passed" if check.passed else "FAILED"
         said = (
             f"check of criterion {check.number} {how} after {check.seconds:.1f} s: {check.command}"
         )
-        log_state(places, run.spec_id, run.run_id, said, ok=check.passed, output=check.said)
-    _note_evidence(store, run, [check for check in done if check.passed])
+        log_state(work.paths, run.spec_id, run.run_id, said, ok=check.passed, output=check.said)
+    _note_evidence(work.store, run, [check for check in done if check.passed])
     failed = [check for check in done if not check.passed]
     if not failed:
         return None
@@ -115,7 +211,7 @@ def _checks_verdict(
 def _criteria_verdict(store: SpecStore, run: Run) -> Verdict:
     items = parse_criteria(store.load(run.spec_id).body).items
     present = {item.text for item in items}
-    gone = [text for text, _check in run.plan.get("criteria", ()) if text not in present]
+    gone = [text for text, _check in run.plan.criteria if text not in present]
     if gone:
         return FailureClass.CRITERIA, f"Criteria were changed during the run: {gone[0]}"
     unchecked = [item.text for item in items if not item.checked]
@@ -126,18 +222,18 @@ def _criteria_verdict(store: SpecStore, run: Run) -> Verdict:
     return None
 
 
-def _output_verdict(places: Places, store: SpecStore, run: Run) -> Verdict:
-    schema = store.load(run.spec_id).text("output_schema")
+def _output_verdict(work: Workspace, run: Run) -> Verdict:
+    schema = work.store.load(run.spec_id).text("output_schema")
     if not schema:
         return None
-    events = read_events(places.events(run.spec_id), run.run_id)
+    events = read_events(work.paths.events_file(run.spec_id), run.run_id)
     said = [str(event.get("text", "")) for event in events if event.get("type") == "text"]
-    wrong = check_output(places.root, schema, run.spec_id, "\n".join([*said, run.result or ""]))
+    wrong = check_output(work.root, schema, run.spec_id, "\n".join([*said, run.result or ""]))
     if wrong is None:
         return None
-    if load_config(places.root).flag("validation", "strict_output_validation"):
+    if work.config().flag("validation", "strict_output_validation"):
         return FailureClass.OUTPUT, wrong
-    log_state(places, run.spec_id, run.run_id, f"warning: {wrong}")
+    log_state(work.paths, run.spec_id, run.run_id, f"warning: {wrong}")
     return None
 
 
@@ -149,7 +245,7 @@ def _take_over_ticks(store: SpecStore, run: Run, worktree: Path) -> None:
     except (OSError, FrontmatterError):
         return
     ticked = {item.text for item in parse_criteria(copy.body).items if item.checked}
-    before = {text for text, _check in run.plan.get("criteria", ())}
+    before = {text for text, _check in run.plan.criteria}
 
     def edit(spec: Spec) -> Changes:
         body = spec.body
@@ -200,4 +296,4 @@ def _append_output(store: SpecStore, run: Run) -> None:
 
 
 def _shown(result: str) -> str:
-    return fenced(clipped(result.strip(), _LONGEST_OUTPUT)).replace("```markdown", "```", 1)
+    return fenced(clipped(result.strip(), _LONGEST_RESULT)).replace("```markdown", "```", 1)

@@ -16,31 +16,21 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, NotFound
-from clew.specs.store.store import SpecStore
 from clew.work.agents.options import WorkOptions
-from clew.work.journal.merges import MergeQueue, MergeStatus
-from clew.work.journal.schedules import (
-    COMPLETED,
-    FAILED,
-    Schedule,
-    get_schedule,
-)
-from clew.work.model import AT_REST, OPEN, Phase, now_text
-from clew.work.paths import Places
-from clew.work.processes.child import Signals
-from clew.work.runs.prepare import BRIEF, NoFreeAgent, UnmergedDependency, named_brief, start_work
-from clew.work.runs.ready import Choice, Wanted, choose, needs_of
+from clew.work.model import AT_REST, OPEN, MergeStatus, Phase, ScheduleStatus, now_text
+from clew.work.runs.prepare import NoFreeAgent, UnmergedDependency, start_work
 from clew.work.runs.reconcile import reconcile
-from clew.work.scheduling.retry import Policy, retry_time
+from clew.work.scheduling.ready import Choice, Policy, Wanted, choose, retry_time
+from clew.work.workspace import Workspace
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from clew.kit.jsontext import JsonObject
-    from clew.work.journal.journal import Journal
     from clew.work.merging.queue import MergeResult
-    from clew.work.model import Run
-    from clew.work.processes.startup_pipe import Handshake
+    from clew.work.model import Run, Schedule
+    from clew.work.processes.child import Signals
+    from clew.work.processes.daemon import Handshake
 
 _LOOK_SECONDS = 0.25
 _SLOT_SECONDS = 10.0
@@ -81,7 +71,7 @@ class Order:
     @classmethod
     def of(cls, plan: JsonObject) -> Order:
         """The order that the journal keeps."""
-        options, policy = WorkOptions.of(plan["options"]), Policy(**plan["policy"])
+        options, policy = WorkOptions(**plan["options"]), Policy(**plan["policy"])
         lists = {name: tuple(plan[name]) for name in ("ids", "labels")}
         stagger = Stagger(**plan.get("stagger", {}))
         return cls(**{**plan, **lists, "options": options, "policy": policy, "stagger": stagger})
@@ -90,16 +80,11 @@ class Order:
 class Scheduler:
     """One order, worked off."""
 
-    def __init__(
-        self, places: Places, journal: Journal, schedule: Schedule, ready: Handshake
-    ) -> None:
-        self._places = places
-        self._journal = journal
+    def __init__(self, work: Workspace, schedule: Schedule, ready: Handshake) -> None:
+        self._work = work
         self._schedule = schedule
         self._ready = ready
         self._order = Order.of(schedule.plan)
-        self._store = SpecStore(places.root)
-        self._brief = named_brief(places.root, BRIEF)
         self._active: dict[str, str] = {}
         self._outcomes: dict[str, str] = {}
         self._retry_at: dict[str, float] = {}
@@ -109,10 +94,10 @@ class Scheduler:
         self._next_start = 0.0
         self._stopping: str | None = None
 
-    def work_off(self, signals: Signals) -> tuple[str, str]:
+    def work_off(self, signals: Signals) -> tuple[ScheduleStatus, str]:
         """Work until nothing is left to start; the status and a note in words."""
         while True:
-            reconcile(self._places)
+            reconcile(self._work)
             self._collect()
             self._collect_merges()
             self._look_for_stop(signals)
@@ -125,14 +110,14 @@ class Scheduler:
             signals.clear()
 
     def _look_for_stop(self, signals: Signals) -> None:
-        asked = get_schedule(self._journal, self._schedule.schedule_id).stop_asked
+        asked = self._work.journal.schedule(self._schedule.schedule_id).stop_asked
         if signals.stop_asked or asked:
             self._stopping = ASKED
 
     def _collect(self) -> None:
         """See which runs have ended, and what follows."""
         for spec_id, run_id in list(self._active.items()):
-            run = self._journal.get(run_id)
+            run = self._work.journal.get(run_id)
             if run.phase in AT_REST and run.settled_at is not None:
                 del self._active[spec_id]
                 self._conclude(spec_id, run)
@@ -150,7 +135,7 @@ class Scheduler:
         self._say(f"{spec_id}: {self._outcomes.get(spec_id, 'to be tried again')}")
 
     def _failed(self, spec_id: str, reason: str) -> None:
-        runs = self._journal.runs(spec_id=spec_id)
+        runs = self._work.journal.runs(spec_id=spec_id)
         ours = [run for run in runs if run.created_at >= self._schedule.created_at]
         again = retry_time(self._order.policy, ours, time.time()) if ours else None
         if again is not None and self._stopping is None:
@@ -163,10 +148,13 @@ class Scheduler:
     def _begin_merge(self, spec_id: str) -> None:
         """Merge beside the loop: a project's checks may take long, and slots must not stay empty."""
         if self._order.merge:
-            from clew.work.merging.queue import merge_finished
+            self._merging[spec_id] = self._merger.submit(self._merge, spec_id)
 
-            done = self._merger.submit(merge_finished, self._places, self._store, spec_id)
-            self._merging[spec_id] = done
+    def _merge(self, spec_id: str) -> MergeResult:
+        from clew.work.merging.queue import merge_finished
+
+        with Workspace(self._work.root, store=self._work.store) as work:  # of this thread
+            return merge_finished(work, spec_id)
 
     def _collect_merges(self) -> None:
         for spec_id, merge in list(self._merging.items()):
@@ -187,7 +175,7 @@ class Scheduler:
                 raise error
 
     def _was_merged(self, spec_id: str) -> bool:
-        entry = MergeQueue(self._journal.database).latest(spec_id)
+        entry = self._work.journal.latest_merge(spec_id)
         return entry is not None and entry.status is MergeStatus.MERGED
 
     def _fill(self) -> bool:
@@ -213,31 +201,27 @@ class Scheduler:
     def _choice(self) -> Choice:
         now = time.time()
         due = [spec_id for spec_id, moment in self._retry_at.items() if moment <= now]
-        settled = {*self._outcomes, *(set(self._retry_at) - set(due))}
-        settled |= self._behind_unmerged()
-        busy = {run.spec_id for run in self._journal.runs(phases=OPEN)} | set(self._merging)
+        done = {*self._outcomes, *(set(self._retry_at) - set(due))}
+        done |= self._behind_unmerged()
+        busy = {run.spec_id for run in self._work.journal.runs(phases=OPEN)} | set(self._merging)
         wanted = Wanted((*due, *self._order.ids), self._order.only, self._order.labels)
-        return choose(self._store.snapshot(), wanted, settled=settled, busy=busy)
+        return choose(self._work.store.snapshot(), wanted, done=done, busy=busy)
 
     def _behind_unmerged(self) -> set[str]:
         """What depends on work that is done but is not yet in what it would start from."""
-        found = self._store.snapshot()
         lost = {name for name, outcome in self._outcomes.items() if outcome == UNMERGED}
         lost |= set(self._merging)
-        return {head.id for head in found.active if lost & needs_of(found, head)} if lost else set()
+        if not lost:
+            return set()
+        found = self._work.store.snapshot()
+        graph = found.graph()
+        return {head.id for head in found.active if lost & graph.needs(head.id)}
 
     def _start(self, spec_id: str) -> bool:
         """Start one spec; whether it has to wait for an agent to be free, or for somebody else."""
         try:
-            run = start_work(
-                self._places,
-                self._store,
-                spec_id,
-                self._order.options,
-                mode=self._schedule.mode,
-                brief=self._brief,
-                seconds=_SLOT_SECONDS,
-            )
+            options, mode = self._order.options, self._schedule.mode
+            run = start_work(self._work, spec_id, options, mode=mode, seconds=_SLOT_SECONDS)
         except NoFreeAgent:
             return True
         except UnmergedDependency as error:
@@ -264,7 +248,7 @@ class Scheduler:
         return True
 
     def _not_started(self, spec_id: str, error: ClewError | OSError) -> bool:
-        if isinstance(error, Conflict) and self._journal.open_run(spec_id) is not None:
+        if isinstance(error, Conflict) and self._work.journal.open_run(spec_id) is not None:
             return True  # somebody else was quicker
         self._retry_at.pop(spec_id, None)
         self._say(f"{spec_id}: not started: {error}")
@@ -273,7 +257,7 @@ class Scheduler:
         self._failed(spec_id, str(error))
         return spec_id in self._retry_at
 
-    def _result(self) -> tuple[str, str]:
+    def _result(self) -> tuple[ScheduleStatus, str]:
         counts = dict.fromkeys((DONE, FAILURE, LEFT, UNMERGED), 0)
         for outcome in self._outcomes.values():
             counts[outcome] += 1
@@ -284,7 +268,8 @@ class Scheduler:
             note += f"; stopped: {why}"
             if self._active:
                 note += f"; {', '.join(self._active)} still at work"
-        return (FAILED if counts[FAILURE] or counts[UNMERGED] else COMPLETED), note
+        has_failed = counts[FAILURE] or counts[UNMERGED]
+        return (ScheduleStatus.FAILED if has_failed else ScheduleStatus.COMPLETED), note
 
     def _say(self, text: str) -> None:
         print(f"[{now_text()}] {text}", flush=True)

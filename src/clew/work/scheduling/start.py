@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid, NotFound
-from clew.specs.store.config import load_config
 from clew.work.agents.options import WorkOptions
-from clew.work.journal.journal import open_journal, read_journal
-from clew.work.journal.schedules import schedule_view
-from clew.work.journal.status_files import process_view
+from clew.work.journal.status_files import process_view, schedule_view
 from clew.work.model import OPEN
-from clew.work.runs.launch import START_SECONDS
 from clew.work.runs.prepare import (
-    BRIEF,
+    START_SECONDS,
     UnmergedDependency,
-    named_brief,
     prepare_work,
     refuse_ended,
     start_work,
 )
-from clew.work.runs.ready import Wanted, choose
-from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.process import start_schedule
-from clew.work.scheduling.retry import policy_of
+from clew.work.scheduling.ready import Wanted, choose, policy_of
 from clew.work.scheduling.scheduler import Order, Stagger
 
 if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
     from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
-    from clew.work.model import Run
-    from clew.work.paths import Places
+    from clew.work.workspace import Workspace
 
 MOST_WORKERS = 64
 _ANSWER_MARGIN = 0.3
@@ -43,7 +34,7 @@ _FIELDS = ("process_id", "spec_id", "pid", "started_at", "mode")
 
 @dataclass(frozen=True)
 class Mode:
-    """What was asked for: a chain, so many at once, or neither."""
+    """What was asked for: a chain, a number of parallel runs, or neither."""
 
     chain: bool = False
     parallel: int | None = None
@@ -71,21 +62,16 @@ class Begun:
 
 
 def begin_work(
-    places: Places,
-    store: SpecStore,
-    ids: tuple[str, ...],
-    mode: Mode,
-    options: WorkOptions | None = None,
+    work: Workspace, ids: tuple[str, ...], mode: Mode, options: WorkOptions | None = None
 ) -> Begun:
-    """Begin work as asked, within two seconds; what is wrong is told before anything changes."""
+    """Begin work as asked, within two seconds; errors are raised before anything changes."""
     deadline = time.monotonic() + START_SECONDS - _ANSWER_MARGIN
     options = options or WorkOptions()
     if mode.parallel is not None and not 1 <= mode.parallel <= MOST_WORKERS:
         raise Invalid(
             f"parallel must be from 1 to {MOST_WORKERS}: {mode.parallel}", "Name how many at once."
         )
-    reconcile(places)
-    specs = [store.load(name) for name in ids]
+    specs = [work.store.load(name) for name in ids]
     for spec in specs:
         refuse_ended(spec)
     names = tuple(spec.id for spec in specs)
@@ -93,49 +79,35 @@ def begin_work(
         raise Invalid(
             "Several specs need a mode", "Add --chain or --parallel N to work on all of them."
         )
-    if mode.name == "single" and names and not store.graph().open_members(names[0]):
-        return _single(places, store, names[0], options, deadline)
-    return _several(places, store, names, mode, options, deadline)
+    if mode.name == "single" and names and not work.store.graph().open_members(names[0]):
+        return _single(work, names[0], options, deadline)
+    return _several(work, names, mode, options, deadline)
 
 
-def _single(
-    places: Places, store: SpecStore, spec_id: str, options: WorkOptions, deadline: float
-) -> Begun:
-    brief = named_brief(places.root, BRIEF)
+def _single(work: Workspace, spec_id: str, options: WorkOptions, deadline: float) -> Begun:
     left = max(0.1, deadline - time.monotonic())
-    started = start_work(places, store, spec_id, options, brief=brief, seconds=left)
-    run = _with_process(places, started)
-    return Begun(_record(process_view(run)), run.run_id, None)
-
-
-def _with_process(places: Places, run: Run) -> Run:
-    """The run once its supervisor said who it is; that takes long only where the machine does."""
+    run = start_work(work, spec_id, options, seconds=left)
+    # Its supervisor says who it is; that takes long only where the machine is slow.
     deadline = time.monotonic() + _PROCESS_SECONDS
     while run.process_id is None and run.is_open and time.monotonic() < deadline:
         time.sleep(0.02)
-        with open_journal(places) as journal:
-            run = journal.get(run.run_id)
-    return run
+        run = work.journal.get(run.run_id)
+    return Begun(_record(process_view(run)), run.run_id, None)
 
 
 def _several(
-    places: Places,
-    store: SpecStore,
-    names: tuple[str, ...],
-    mode: Mode,
-    options: WorkOptions,
-    deadline: float,
+    work: Workspace, names: tuple[str, ...], mode: Mode, options: WorkOptions, deadline: float
 ) -> Begun:
     is_driver = mode.name == "single"
-    mode = Mode(**{**vars(mode), "chain": True}) if is_driver else mode
+    mode = replace(mode, chain=True) if is_driver else mode
     only = is_driver or (mode.parallel is not None and len(names) > 1)
-    first = _first(places, store, Wanted(names, only, mode.labels))
+    first = _first(work, Wanted(names, only, mode.labels))
     try:
-        prepare_work(places, store, first, options, mode=mode.name)
+        prepare_work(work, first, options, mode=mode.name)
     except UnmergedDependency:
         if not mode.merge:
             raise
-    config = load_config(places.root)
+    config = work.config()
     order = Order(
         names,
         only,
@@ -149,7 +121,7 @@ def _several(
     )
     spec_id = names[0] if names else first
     left = max(0.1, deadline - time.monotonic())
-    schedule = start_schedule(places, spec_id, mode.name, order, left)
+    schedule = start_schedule(work, spec_id, mode.name, order, left)
     return Begun(_record(schedule_view(schedule)), None, schedule.schedule_id)
 
 
@@ -159,11 +131,11 @@ def _stagger(config: Config) -> Stagger:
     return Stagger(max(0.0, delay) / 1000, max(0.0, jitter) / 1000)
 
 
-def _first(places: Places, store: SpecStore, wanted: Wanted) -> str:
+def _first(work: Workspace, wanted: Wanted) -> str:
     """The spec that comes first; a single one that cannot start tells why itself."""
-    with read_journal(places) as journal:
-        busy = [run.spec_id for run in journal.runs(phases=OPEN)] if journal else []
-    choice = choose(store.snapshot(), wanted, settled=(), busy=busy)
+    open_runs = work.journal.runs(phases=OPEN) if work.paths.journal.exists() else []
+    busy = [run.spec_id for run in open_runs]
+    choice = choose(work.store.snapshot(), wanted, done=(), busy=busy)
     if choice.startable:
         return choice.startable[0]
     if wanted.ids:

@@ -2,7 +2,9 @@
 
 With an agent configured it is asked, and what it says must hold before anything is written: every
 criterion covered, no circles, files inside the project. Without one, or if its answers do not
-hold, the spec is divided by its criteria and files.
+hold, the spec is divided by its criteria and files. All members and the group are written, or
+nothing: what is going to be written is on disk before the first file is. A split that was cut off
+is taken back by the next one; one that is whole can be undone until somebody works on its members.
 """
 
 from __future__ import annotations
@@ -13,35 +15,190 @@ from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.call import Call
-from clew.kit.errors import ClewError, Conflict, Invalid
+from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
+from clew.kit.files import write_atomic
+from clew.kit.locks import locked
 from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.check.lint_rules import description_of
 from clew.specs.check.scoring import score_spec
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import GROUP_TYPES
-from clew.specs.store.config import load_config
+from clew.specs.model import GROUP_TYPES, Changes
 from clew.work.agents.one_shot import ask_agent
 from clew.work.agents.options import WorkOptions, workers_of
-from clew.work.agents.prompt_files import fenced, render
-from clew.work.split.apply import NewSpec, write_members
-from clew.work.split.parse import SCHEMA, read_answer
-from clew.work.split.plan import MOST_MEMBERS, Demand, Member, Piece, divide, problems, put_right
+from clew.work.agents.prompt import fenced, render
+from clew.work.split.plan import (
+    MOST_MEMBERS,
+    SCHEMA,
+    Demand,
+    Member,
+    Piece,
+    divide,
+    ordered,
+    problems,
+    read_answer,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
+    from clew.kit.paths import ProjectPaths
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
     from clew.work.model import AgentChoice
-    from clew.work.paths import Places
+    from clew.work.split.plan import Member
+    from clew.work.workspace import Workspace
 
+ACTOR = "split"
+_BEGUN, _DONE = "begun", "done"
 MODEL_VARIABLE = "CHANT_SPLIT_MODEL"
 BY_MODEL, BY_CRITERIA = "model", "criteria"
 _TRIES = 2
 _DEEPEST = 10
 _CARRIED = ("labels", "prompt", "model", "provider", "context", "approval")
+
+
+@dataclass(frozen=True)
+class NewSpec:
+    """A member as it is going to be written."""
+
+    spec_id: str
+    fields: dict[str, Any]
+    body: str
+    member: Member
+
+    def as_json(self) -> JsonObject:
+        """The member for programs."""
+        return {
+            "id": self.spec_id,
+            "title": self.member.title,
+            "type": self.fields["type"],
+            "depends_on": self.fields["depends_on"],
+            "target_files": self.fields["target_files"],
+            "acceptance_criteria": [demand.text for demand in self.member.criteria],
+            "covers": list(self.member.covers),
+        }
+
+
+def write_members(store: SpecStore, parent: Spec, members: Sequence[NewSpec]) -> None:
+    """Write all members and make the parent their group; on any failure nothing of it stays."""
+    with _alone(store):
+        take_back_unfinished(store)
+        for member in members:
+            if member.spec_id in store.snapshot().by_id:
+                raise Conflict(f"Spec '{member.spec_id}' exists already", "Nothing was changed.")
+        direct = [m.spec_id for m in members if m.spec_id.rpartition(".")[0] == parent.id]
+        record: JsonObject = {
+            "spec_id": parent.id,
+            "state": _BEGUN,
+            "before": {name: parent.fields.get(name) for name in ("type", "members")},
+            "members": {member.spec_id: None for member in members},
+        }
+        _write(store, record)
+        try:
+            for member in members:
+                made = store.create(member.fields, member.body, actor=ACTOR, spec_id=member.spec_id)
+                record["members"][member.spec_id] = made.version
+            changed = store.change(
+                parent.id,
+                lambda _: Changes({"type": "group", "members": direct}, note="split"),
+                expected_version=parent.version,
+                actor=ACTOR,
+            )
+        except (ClewError, OSError):
+            _take_back(store, record)
+            raise
+        _write(store, {**record, "state": _DONE, "after": changed.version})
+
+
+def undo_split(store: SpecStore, spec_id: str) -> list[str]:
+    """Take a split back; refused once anybody has changed what it made. Gives what is gone."""
+    with _alone(store):
+        take_back_unfinished(store)
+        parent = store.load(spec_id)
+        record = _read(_file(store, parent.id))
+        if record is None:
+            raise NotFound(f"No split of '{parent.id}' can be undone", "It was not split here.")
+        changed = [i for i, version in record["members"].items() if not _is_as(store, i, version)]
+        changed += [] if parent.version == record["after"] else [parent.id]
+        if changed:
+            raise Conflict(
+                f"Changed since the split: {', '.join(changed)}",
+                "It can no longer be undone as a whole; cancel the members that are not wanted.",
+            )
+        _restore_parent(store, record)
+        return _take_back(store, record)
+
+
+def take_back_unfinished(store: SpecStore) -> list[str]:
+    """Take back what a split that was cut off left; the caller holds the lock."""
+    gone = []
+    for file in sorted(_home(store).glob("*.json")):
+        record = _read(file)
+        if record is not None and record["state"] == _BEGUN:
+            _restore_parent(store, record)
+            gone += _take_back(store, record)
+    return gone
+
+
+def _restore_parent(store: SpecStore, record: JsonObject) -> None:
+    def edit(spec: Spec) -> Changes:
+        listed = spec.fields.get("members") or []
+        if spec.type != "group" or not set(listed) & set(record["members"]):
+            return Changes()
+        return Changes(record["before"], note="split undone")
+
+    try:
+        store.change(record["spec_id"], edit, actor=ACTOR)
+    except NotFound:
+        return
+
+
+def _take_back(store: SpecStore, record: JsonObject) -> list[str]:
+    """Delete the members that are still as they were made."""
+    gone = []
+    for spec_id, version in reversed(record["members"].items()):
+        if _is_as(store, spec_id, version):
+            store.delete(spec_id, actor=ACTOR)
+            gone.append(spec_id)
+    _file(store, record["spec_id"]).unlink(missing_ok=True)
+    return list(reversed(gone))
+
+
+def _is_as(store: SpecStore, spec_id: str, version: str | None) -> bool:
+    """Whether a member is as it was made; one whose making was cut off is told by its status."""
+    head = store.snapshot().by_id.get(spec_id)
+    if head is None or head.archived:
+        return False
+    spec = store.read(head)
+    return spec.version == version if version is not None else spec.status == "pending"
+
+
+def _alone(store: SpecStore) -> Any:
+    return locked(store.paths.make_store() / "split.lock")
+
+
+def _home(store: SpecStore) -> Path:
+    return store.paths.store / "splits"
+
+
+def _file(store: SpecStore, spec_id: str) -> Path:
+    return _home(store) / f"{spec_id}.json"
+
+
+def _write(store: SpecStore, record: JsonObject) -> None:
+    write_atomic(_file(store, record["spec_id"]), jsontext.pretty(record) + "\n")
+
+
+def _read(file: Path) -> JsonObject | None:
+    try:
+        value = jsontext.loads_bytes(file.read_bytes())
+    except (OSError, jsontext.JsonError):
+        return None
+    return value if isinstance(value, dict) and "members" in value else None
 
 
 @dataclass(frozen=True)
@@ -83,8 +240,7 @@ class SplitResult:
 
 
 def split_spec(
-    places: Places,
-    store: SpecStore,
+    work: Workspace,
     spec_id: str,
     options: SplitOptions | None = None,
     *,
@@ -94,13 +250,13 @@ def split_spec(
     options = options or SplitOptions()
     if not 1 <= options.max_depth <= _DEEPEST:
         raise Invalid(f"max_depth must be from 1 to {_DEEPEST}: {options.max_depth}")
-    spec = store.load(spec_id)
-    _refuse(store, spec, options)
-    planner = _Planner(places, load_config(places.root), spec, options, call or Call())
+    spec = work.store.load(spec_id)
+    _refuse(work.store, spec, options)
+    planner = _Planner(work.paths, work.config(), spec, options, call or Call())
     members = planner.members(piece_of(spec), depth=1)
     made = tuple(_new_specs(spec, spec.id, members))
     if not options.dry_run:
-        write_members(store, spec, made)
+        write_members(work.store, spec, made)
     return SplitResult(spec.id, planner.method, made, tuple(planner.warnings), options)
 
 
@@ -130,7 +286,7 @@ def _refuse(store: SpecStore, spec: Spec, options: SplitOptions) -> None:
 class _Planner:
     """Plans the whole tree of members before anything is written."""
 
-    places: Places
+    paths: ProjectPaths
     config: Config
     spec: Spec
     options: SplitOptions
@@ -142,7 +298,7 @@ class _Planner:
         """The members of a piece and, if asked for, those of members that are still too much."""
         self.call.progress(depth - 1, None, f"dividing: {piece.title}")
         found = self._by_model(piece) or divide(piece)
-        kept, warnings = put_right(piece, found)
+        kept, warnings = ordered(piece, found)
         self.warnings += warnings
         return tuple(self._deeper(member, depth) for member in kept)
 
@@ -212,7 +368,7 @@ class _Planner:
             ("JSON schema of the answer", f"```json\n{jsontext.pretty(SCHEMA)}\n```"),
             ("What was wrong with the answer before", listed),
         ]
-        return render("split", self.places, values, sections)
+        return render("split", self.paths, values, sections)
 
 
 def _as_markdown(piece: Piece) -> str:

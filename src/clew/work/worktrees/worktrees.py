@@ -2,33 +2,37 @@
 
 Nothing here deletes work. A directory that is in the way is set aside; a worktree that vanished is
 made again from its branch; removing refuses what is dirty or not merged, unless it is kept first.
+Ignored files that a new worktree needs are named by `.worktreeinclude`, in the syntax of git.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.files import private_directory, write_atomic
-from clew.kit.git import GitError, git_line, guard, run_git
+from clew.kit.git import GitError, git_line, guard, open_git, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
 from clew.work.model import check_spec_id, now_text
 from clew.work.paths import STATUS_FILE, keep_out_of_git, worktree_home
-from clew.work.processes.shell import run_command, shown_command
-from clew.work.worktrees.ancestry import is_merged
-from clew.work.worktrees.snapshots import take_snapshot
+from clew.work.processes.child import run_command, shown_command
+from clew.work.worktrees.snapshots import is_merged, take_snapshot
 
 if TYPE_CHECKING:
     from clew.work.model import WorktreeSettings
 
 _CHECKOUT_SECONDS = 600
 KEPT_REFS = "refs/chant/kept/"
+INCLUDE_FILE = ".worktreeinclude"
+_NEVER = (".git", ".chant")
 
 
 @dataclass(frozen=True)
@@ -255,3 +259,44 @@ def _registered(root: Path, path: Path) -> Checkout | None:
 
 def _owner_file(home: Path, spec_id: str) -> Path:
     return home / ".owners" / f"{spec_id}.json"
+
+
+def copy_included(root: Path, worktree: Path) -> list[str]:
+    """Copy what `.worktreeinclude` names and git ignores; what is there already stays.
+
+    Tracked files never match: a worktree has its own.
+    """
+    file = root / INCLUDE_FILE
+    if not file.is_file():
+        return []
+    named = run_git(
+        "ls-files", "--others", "--ignored", f"--exclude-from={file}", "-z", cwd=root, timeout=300
+    )
+    copied = []
+    for name in _ignored(root, named):
+        place = os.fsdecode(name)
+        if PurePath(place).parts[0] not in _NEVER and _copy(root, worktree, place):
+            copied.append(place)
+    return copied
+
+
+def _ignored(root: Path, names: bytes) -> list[bytes]:
+    if not names:
+        return []
+    with open_git("check-ignore", "-z", "--stdin", cwd=root, feed=True) as process:
+        out, _ = process.communicate(names)
+    return [name for name in out.split(b"\0") if name]
+
+
+def _copy(root: Path, worktree: Path, place: str) -> bool:
+    source, target = root / place, worktree / place
+    top = worktree.resolve()
+    if top not in (target.parent.resolve(), *target.parent.resolve().parents):
+        return False  # a link in the worktree would lead the copy out of it
+    if target.exists() or target.is_symlink():
+        return False
+    with suppress(OSError):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+        return True
+    return False

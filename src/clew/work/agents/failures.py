@@ -1,9 +1,10 @@
-"""Why an agent failed, told from its exit code and its own last words, never from its whole log."""
+"""Why an agent failed: by its exit code and last words, never its whole log; or by its limits."""
 
 from __future__ import annotations
 
 import re
 import signal
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from clew.work.model import FailureClass
 
 if TYPE_CHECKING:
     from clew.work.agents.output import StreamReader
+    from clew.work.model import Limits
 
 _CLASSES = (
     (
@@ -77,6 +79,32 @@ def retry_after(text: str) -> float | None:
     plain, amount, unit = found.groups()
     seconds = int(plain) if plain else int(amount) * _UNITS[unit.lower()]
     return float(min(seconds, _LONGEST_RETRY))
+
+
+class Watchdog:
+    """Watches one agent against its limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._started = self._heard = time.monotonic()
+
+    def heard(self) -> None:
+        """The agent printed something."""
+        self._heard = time.monotonic()
+
+    def broken(self, cost_usd: float | None) -> Failure | None:
+        """The limit that is reached, and what to say about it."""
+        now, limits = time.monotonic(), self._limits
+        if limits.wall_seconds is not None and now - self._started >= limits.wall_seconds:
+            said = f"The agent worked for {limits.wall_seconds:g} s, which is the limit"
+            return Failure(FailureClass.WALL_TIME, said)
+        if limits.idle_seconds is not None and now - self._heard >= limits.idle_seconds:
+            said = f"The agent printed nothing for {limits.idle_seconds:g} s, which is the limit"
+            return Failure(FailureClass.IDLE, said)
+        if limits.cost_usd is not None and cost_usd is not None and cost_usd > limits.cost_usd:
+            said = f"The agent cost ${cost_usd:.2f}; the limit is ${limits.cost_usd:.2f}"
+            return Failure(FailureClass.COST, said)
+        return None
 
 
 def _ending(exit_code: int) -> str:
