@@ -546,6 +546,7 @@ def _summary(package: Path) -> str:
 
 DEPENDENCIES = {
     "click": "the command line: parsing, help and completion from one declaration",
+    "jsonschema": "what an agent handed back, held against a spec's `output_schema`; imported there only",
     "psutil": "start times of processes, so that a reused number is never taken for a run",
     "rapidfuzz": "known words that are a slip away from a misspelt one, in the search of commands",
     "rich": "tables on a terminal; imported only when standard output is one",
@@ -567,7 +568,6 @@ DEPENDENCIES = {
     "hatchling": "the build backend",
     "hypothesis": "property tests of the JSON codec and of the file editors",
     "import-linter": "holds the layers",
-    "jsonschema": "checks emitted messages against the published schema",
     "mcp": "the official client, as a judge in tests; never imported by Clew",
     "mypy": "types, strict",
     "playwright": "drives the system's Chromium in the tests of the board",

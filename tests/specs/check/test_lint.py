@@ -227,9 +227,15 @@ SCHEMA = {
     [
         (None, []),
         ('done\n```json\n{"name": "x", "size": 2}\n```\n', []),
-        ('{"size": 0}', ["at '': \"name\" is a required property; at '/size': 0 is less than 1"]),
-        ('so: {"name": 3} and {"name": "x"}', ["at '/name': 3 is not of type string"]),
-        ('{"name": "x", "y": 1}', ["at '': \"y\" is not allowed"]),
+        (
+            '{"size": 0}',
+            ["at '': 'name' is a required property; at '/size': 0 is less than the minimum of 1"],
+        ),
+        ('so: {"name": 3} and {"name": "x"}', ["at '/name': 3 is not of type 'string'"]),
+        (
+            '{"name": "x", "y": 1}',
+            ["at '': Additional properties are not allowed ('y' was unexpected)"],
+        ),
         ("nothing", [f"No JSON found in agent output for spec '{A}'"]),
     ],
 )
