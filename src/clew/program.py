@@ -9,13 +9,13 @@ from __future__ import annotations
 from clew.advisors.tools import ADVISORS_TOOLS
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
-from clew.catalog.specs import SPECS_TOOLS
 from clew.commands.tools import COMMANDS_TOOLS, CommandSource
 from clew.doctor.tools import DOCTOR_TOOLS
 from clew.guide.tools import GuideSource, guide_tools
 from clew.history.tools import HISTORY_TOOLS
+from clew.specs.tools import specs_tools
 from clew.thread.tools import THREAD_TOOLS
-from clew.work.tools import work_tools
+from clew.work.tools import cancel, reset, work_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ TOOLS: tuple[Tool, ...] = (
     *guide_tools(all_tools),
     *DOCTOR_TOOLS,
     *HISTORY_TOOLS,
-    *SPECS_TOOLS,
+    *specs_tools(reset, cancel),
     *work_tools(work_wiring),
     *COMMANDS_TOOLS,
     *ADVISORS_TOOLS,

@@ -1,44 +1,104 @@
-"""The handlers of the tools that read specs."""
+"""The specs room's tools: the half of the chant tools that runs no agent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from clew.catalog.model import (
+    BOOLEAN,
+    ENDS,
+    INTEGER,
+    READS,
+    SETS,
+    STRING,
+    STRINGS,
+    WRITES,
+    Tool,
+    boolean,
+    integer,
+    list_schema,
+    nullable,
+    object_schema,
+    string,
+    strings,
+)
 
-from clew.kit.answer import Answer
-from clew.specs.query import lists as pages
-from clew.specs.store.store import open_store
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from clew.catalog.model import Handler
+    from clew.kit.answer import Answer
     from clew.kit.call import Call
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
+    from clew.kit.jsontext import JsonObject
     from clew.specs.store.store import SpecStore
 
+_ACTOR = "mcp"
+_LISTS = ("depends_on", "labels", "target_files")
+SPEC_ID = string("Spec ID (full or partial)")
+_VERSION = string("`version` from chant_spec_get")
+SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
+_SPEC = object_schema(
+    {"id": STRING, "title": nullable(STRING), "status": STRING, "type": STRING}, "id", "status"
+)
+_SPEC_PAGE = object_schema(
+    {
+        "specs": {"type": "array", "items": _SPEC},
+        "total": INTEGER,
+        "limit": INTEGER,
+        "returned": INTEGER,
+    },
+    "specs",
+    "total",
+    "limit",
+    "returned",
+)
+_DIAGNOSTIC = object_schema(
+    {"severity": STRING, "rule": STRING, "message": STRING, "suggestion": nullable(STRING)},
+    "severity",
+    "rule",
+    "message",
+)
+_DIAGNOSTICS: JsonObject = {"type": "array", "items": _DIAGNOSTIC}
 
-def store_of(call: Call) -> SpecStore:
-    """The store of the project that a call is about."""
+
+# What a page's `next_offset` is given back as.
+_OFFSET = {"offset": INTEGER}
+
+
+def _spec_tool(name: str, description: str, **settings: Any) -> Tool:
+    return Tool(name, description, face="chant", toolset="specs", **settings)
+
+
+def _by_id(name: str, description: str, **settings: Any) -> Tool:
+    return _spec_tool(name, description, properties={"id": SPEC_ID}, required=("id",), **settings)
+
+
+def _store_of(call: Call) -> SpecStore:
+    from clew.specs.store.store import open_store
+
     return open_store(settings=call.settings)
 
 
-def config_of(store: SpecStore) -> Config:
-    """The configuration of a store's project."""
-    from clew.specs.store.config import load_config
-
-    return load_config(store.paths.root)
-
-
 def _json(data: object) -> Answer:
+    from clew.kit.answer import Answer
+
     return Answer.of(data, indent=2)
+
+
+def _said(text: str, *, data: JsonObject) -> Answer:
+    from clew.kit.answer import Answer
+
+    return Answer(text, data=data)
 
 
 def spec_list(arguments: dict[str, Any], call: Call) -> Answer:
     """One page of specs."""
+    from clew.specs.query import lists
+
     return _json(
-        pages.list_specs(
-            store_of(call),
+        lists.list_specs(
+            _store_of(call),
             status=arguments.get("status"),
-            limit=arguments.get("limit", pages.DEFAULT_LIMIT),
+            limit=arguments.get("limit", lists.DEFAULT_LIMIT),
             offset=arguments.get("offset", 0),
         )
     )
@@ -46,9 +106,11 @@ def spec_list(arguments: dict[str, Any], call: Call) -> Answer:
 
 def ready(arguments: dict[str, Any], call: Call) -> Answer:
     """One page of the specs that can be worked on."""
-    limit = arguments.get("limit", pages.DEFAULT_LIMIT)
+    from clew.specs.query import lists
+
+    limit = arguments.get("limit", lists.DEFAULT_LIMIT)
     offset = arguments.get("offset", 0)
-    return _json(pages.ready_specs(store_of(call), limit=limit, offset=offset))
+    return _json(lists.ready_specs(_store_of(call), limit=limit, offset=offset))
 
 
 def query(arguments: dict[str, Any], call: Call) -> Answer:
@@ -56,7 +118,7 @@ def query(arguments: dict[str, Any], call: Call) -> Answer:
     from clew.specs.query.search import search_specs
 
     found = search_specs(
-        store_of(call),
+        _store_of(call),
         arguments["query"],
         limit=arguments.get("limit", 20),
         offset=arguments.get("offset", 0),
@@ -67,40 +129,18 @@ def query(arguments: dict[str, Any], call: Call) -> Answer:
 
 def spec_get(arguments: dict[str, Any], call: Call) -> Answer:
     """One spec with its body."""
-    return _json(spec_data(*store_of(call).find(arguments["id"])))
+    from clew.specs.query.lists import spec_data
 
-
-def spec_data(spec: Spec, found: Snapshot) -> dict[str, Any]:
-    """Everything about one spec, given all of them."""
-    graph = found.graph()
-    shown: dict[str, Any] = {
-        "id": spec.id,
-        "title": spec.title,
-        "status": pages.shown_status(spec.head, graph),
-        "type": spec.type,
-        "body": spec.body,
-    }
-    names = ("prompt", "branch", "model", "completed_at")
-    shown |= {name: spec.text(name) for name in names}
-    lists = ("depends_on", "labels", "target_files", "context", "commits")
-    shown |= {name: list(spec.words(name)) for name in lists}
-    shown |= {
-        "blocked_by": [] if spec.head.archived else pages.blockers(spec.id, graph),
-        "members": list(graph.members(spec.id)),
-        "criteria": {"total": spec.head.criteria_total, "checked": spec.head.criteria_checked},
-        "archived": spec.head.archived,
-        "version": spec.version,
-    }
-    known = {*shown, "id", "title"}
-    shown["fields"] = {name: value for name, value in spec.fields.items() if name not in known}
-    return shown
+    return _json(spec_data(*_store_of(call).find(arguments["id"])))
 
 
 def status(arguments: dict[str, Any], call: Call) -> Answer:
     """Counts by status; in one line if that is wanted."""
-    counts = pages.status_counts(store_of(call), activity=bool(arguments.get("include_activity")))
+    from clew.specs.query import lists
+
+    counts = lists.status_counts(_store_of(call), activity=bool(arguments.get("include_activity")))
     if arguments.get("brief"):
-        return Answer(pages.brief_status(counts), data=counts)
+        return _said(lists.brief_status(counts), data=counts)
     return _json(counts)
 
 
@@ -108,7 +148,7 @@ def log(arguments: dict[str, Any], call: Call) -> Answer:
     """A part of a spec's log, and where to go on."""
     from clew.specs.query.logs import DEFAULT_LINES, read_log
 
-    store = store_of(call)
+    store = _store_of(call)
     spec_id = store.load(arguments["id"]).id
     page = read_log(
         store.paths.log_file(spec_id),
@@ -122,17 +162,18 @@ def log(arguments: dict[str, Any], call: Call) -> Answer:
 
 def search(arguments: dict[str, Any], call: Call) -> Answer:
     """Specs that contain a text."""
+    from clew.specs.query import lists
     from clew.specs.query.search import find_specs
 
-    store = store_of(call)
-    fits, snapshot = pages.status_filter(arguments.get("status")), store.snapshot()
+    store = _store_of(call)
+    fits, snapshot = lists.status_filter(arguments.get("status")), store.snapshot()
     graph = snapshot.graph()
     return _json(
         [
             {
                 "id": head.id,
                 "title": head.title,
-                "status": pages.shown_status(head, graph),
+                "status": lists.shown_status(head, graph),
                 "type": head.type,
             }
             for head in find_specs(store, arguments["query"], snapshot)
@@ -145,15 +186,15 @@ def diagnose(arguments: dict[str, Any], call: Call) -> Answer:
     """What is wrong with a spec."""
     from clew.specs.check.diagnose import diagnose_any
 
-    return _json(diagnose_any(store_of(call), arguments["id"]))
+    return _json(diagnose_any(_store_of(call), arguments["id"]))
 
 
 def lint(arguments: dict[str, Any], call: Call) -> Answer:
     """Findings about one spec or all."""
     from clew.specs.check.lint import lint_all, lint_specs
 
-    store = store_of(call)
-    config = config_of(store)
+    store = _store_of(call)
+    config = store.config()
     if arguments.get("id"):
         return _json(lint_specs(store, config, [store.load(arguments["id"])]).as_json())
     return _json(lint_all(store, config).as_json())
@@ -163,4 +204,378 @@ def verify(arguments: dict[str, Any], call: Call) -> Answer:
     """Whether a spec's criteria are met."""
     from clew.specs.check.diagnose import verify as check
 
-    return _json(check(store_of(call).load(arguments["id"])))
+    return _json(check(_store_of(call).load(arguments["id"])))
+
+
+def update(arguments: dict[str, Any], call: Call) -> Answer:
+    """Change a spec's status or fields, or append output."""
+    from clew.specs.change.update import update_spec
+
+    fields: dict[str, Any] = {name: arguments[name] for name in _LISTS if name in arguments}
+    if arguments.get("model"):
+        fields["model"] = arguments["model"]
+    spec = update_spec(
+        _store_of(call),
+        arguments["id"],
+        status=arguments.get("status"),
+        output=arguments.get("output"),
+        fields=fields,
+        expected_version=arguments.get("expected_version"),
+        actor=_ACTOR,
+    )
+    text = f"Updated spec: {spec.id}"
+    return _said(text, data={"id": spec.id, "message": text, "version": spec.version})
+
+
+def edit(arguments: dict[str, Any], call: Call) -> Answer:
+    """Set status, fields and body at once, if nobody changed the spec meanwhile."""
+    from clew.specs.change.update import edit_spec
+
+    spec = edit_spec(
+        _store_of(call),
+        arguments["id"],
+        status=arguments.get("status"),
+        fields=arguments.get("set"),
+        body=arguments.get("body"),
+        expected_version=arguments.get("expected_version"),
+        actor=_ACTOR,
+    )
+    text = f"Updated spec: {spec.id}"
+    return _said(text, data={"id": spec.id, "message": text, "version": spec.version})
+
+
+def check(arguments: dict[str, Any], call: Call) -> Answer:
+    """Check or uncheck one criterion."""
+    from clew.specs.change.update import check_criterion
+
+    done = check_criterion(
+        _store_of(call),
+        arguments["id"],
+        arguments["number"],
+        checked=arguments.get("checked", True),
+        evidence=arguments.get("evidence"),
+        expected_version=arguments.get("expected_version"),
+        actor=_ACTOR,
+    )
+    return _json(done)
+
+
+def add(arguments: dict[str, Any], call: Call) -> Answer:
+    """Create a spec and lint it."""
+    from clew.specs.change.add import add_spec
+    from clew.specs.check.lint import lint_lines, lint_specs
+
+    store = _store_of(call)
+    config = store.config()
+    spec = add_spec(store, arguments["description"], prompt=arguments.get("prompt"), actor=_ACTOR)
+    report = lint_specs(store, config, [spec])
+    message = f"Created spec: {spec.id}"
+    data = {
+        "id": spec.id,
+        "message": message,
+        "diagnostics": [finding.as_json() for finding in report.findings],
+    }
+    return _said(message + lint_lines(report), data=data)
+
+
+def finalize(arguments: dict[str, Any], call: Call) -> Answer:
+    """Complete a spec."""
+    from clew.specs.change.finalize import finalize as complete
+
+    store = _store_of(call)
+    done = complete(store, store.config(), arguments["id"], actor=_ACTOR)
+    text = f"Finalized spec: {done['id']}"
+    return _said(text, data={**done, "message": text})
+
+
+def archive(arguments: dict[str, Any], call: Call) -> Answer:
+    """Move a spec to the archive."""
+    from clew.specs.change.finalize import archive as put_away
+
+    store = _store_of(call)
+    spec_id = store.load(arguments["id"]).id
+    path = store.paths.relative(put_away(store, spec_id, actor=_ACTOR))
+    text = f"Archived spec: {spec_id} -> {path}"
+    return _said(text, data={"id": spec_id, "path": path, "message": text})
+
+
+_BEFORE_RESET = (
+    _spec_tool(
+        "chant_spec_list",
+        "List all chant specs in the current project",
+        handler=spec_list,
+        title="List specs",
+        effect=READS,
+        core=True,
+        properties={
+            "status": string(
+                "Filter by status (pending, in_progress, completed, failed, ready, blocked)"
+            ),
+            "limit": integer("Maximum number of specs to return (default: 50)"),
+        },
+        also_accepts=_OFFSET,
+        output=_SPEC_PAGE,
+    ),
+    _by_id(
+        "chant_spec_get",
+        "Get details of a chant spec including full body content",
+        handler=spec_get,
+        title="Show a spec",
+        effect=READS,
+        core=True,
+        output=object_schema(
+            {
+                "id": STRING,
+                "title": nullable(STRING),
+                "status": STRING,
+                "type": STRING,
+                "body": STRING,
+            },
+            "id",
+            "status",
+            "body",
+        ),
+    ),
+    _spec_tool(
+        "chant_ready",
+        "List all specs that are ready to be worked (no unmet dependencies)",
+        handler=ready,
+        title="List ready specs",
+        effect=READS,
+        core=True,
+        properties={"limit": integer("Maximum number of specs to return (default: 50)")},
+        also_accepts=_OFFSET,
+        output=_SPEC_PAGE,
+    ),
+    _spec_tool(
+        "chant_status",
+        "Get project status summary with spec counts by status",
+        handler=status,
+        title="Project status",
+        effect=READS,
+        properties={
+            "brief": boolean(
+                "Return brief single-line output (e.g., '3 pending | 2 in_progress | 15 completed')"
+            ),
+            "include_activity": boolean(
+                "Include activity info for in_progress specs (last modified time, log activity)"
+            ),
+        },
+        output={"type": "object"},
+    ),
+    _spec_tool(
+        "chant_log",
+        "Read execution log for a spec",
+        handler=log,
+        title="Read a spec's log",
+        effect=READS,
+        properties={
+            "id": SPEC_ID,
+            "lines": integer("Number of lines to return (default: 100)"),
+            "offset": integer("Start from byte offset (for incremental reads)"),
+            "since": string("ISO timestamp - only lines after this time"),
+        },
+        required=("id",),
+        output=object_schema(
+            {
+                "content": STRING,
+                "byte_offset": INTEGER,
+                "line_count": INTEGER,
+                "has_more": BOOLEAN,
+            },
+            "content",
+            "byte_offset",
+            "line_count",
+            "has_more",
+        ),
+    ),
+    _spec_tool(
+        "chant_search",
+        "Search specs by title and body content",
+        handler=search,
+        title="Search specs",
+        effect=READS,
+        properties={
+            "query": string("Search query (case-insensitive substring match)"),
+            "status": string("Filter by status"),
+        },
+        required=("query",),
+        output=list_schema(_SPEC),
+    ),
+    _by_id(
+        "chant_diagnose",
+        "Diagnose issues with a spec (check file, log, locks, commits, criteria)",
+        handler=diagnose,
+        title="Diagnose a spec",
+        effect=READS,
+        output={"type": "object"},
+    ),
+    _spec_tool(
+        "chant_lint",
+        "Lint specs to check for quality issues (complexity, missing criteria, etc.)",
+        handler=lint,
+        title="Lint specs",
+        effect=READS,
+        properties={"id": string("Spec ID to lint (optional, lints all if not provided)")},
+        output={"type": "object"},
+    ),
+    _by_id(
+        "chant_verify",
+        "Verify a spec meets its acceptance criteria",
+        handler=verify,
+        title="Verify a spec",
+        effect=READS,
+        output=object_schema(
+            {
+                "spec_id": STRING,
+                "verified": BOOLEAN,
+                "criteria": object_schema(
+                    {"total": INTEGER, "checked": INTEGER, "unchecked": INTEGER}
+                ),
+                "unchecked_items": STRINGS,
+                "verification_notes": STRING,
+            },
+            "spec_id",
+            "verified",
+            "criteria",
+            "unchecked_items",
+            "verification_notes",
+        ),
+    ),
+    _spec_tool(
+        "chant_spec_update",
+        "Update a chant spec status, frontmatter fields, or add output",
+        handler=update,
+        title="Update a spec",
+        effect=WRITES,
+        core=True,
+        properties={
+            "id": SPEC_ID,
+            "status": string("New status (pending, in_progress, completed, failed)"),
+            "output": string("Output text to append to spec body"),
+            "depends_on": strings("Spec IDs this spec depends on"),
+            "labels": strings("Labels to assign to the spec"),
+            "target_files": strings("Target file paths for the spec"),
+            "model": string("Model name to use for the spec"),
+        },
+        required=("id",),
+        output=SPEC_CHANGED,
+    ),
+    _spec_tool(
+        "chant_add",
+        "Create a new spec with description",
+        handler=add,
+        title="Add a spec",
+        effect=WRITES,
+        core=True,
+        properties={
+            "description": string("Description of work to be done (becomes spec title)"),
+            "prompt": string("Optional prompt template name to use"),
+        },
+        required=("description",),
+        output=object_schema(
+            {"id": STRING, "message": STRING, "diagnostics": _DIAGNOSTICS}, "message"
+        ),
+    ),
+    _by_id(
+        "chant_finalize",
+        "Mark a spec as completed (validates all criteria are checked)",
+        handler=finalize,
+        title="Finalize a spec",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+)
+_AFTER_CANCEL = (
+    _by_id(
+        "chant_archive",
+        "Move a completed spec to the archive directory",
+        handler=archive,
+        title="Archive a spec",
+        effect=SETS,
+        output=SPEC_CHANGED,
+    ),
+    _spec_tool(
+        "chant_query",
+        'Search specs with filters (status: label: type: file: depends: is:ready, -word, "phrase"); '
+        "ranked, with matching lines",
+        handler=query,
+        title="Query specs",
+        effect=READS,
+        original=False,
+        properties={
+            "query": string("Words and filters"),
+            "limit": integer("Most hits (default 20)"),
+            "offset": integer("Skip so many"),
+            "archived": boolean("Also archived specs"),
+        },
+        required=("query",),
+        output=_SPEC_PAGE,
+    ),
+    _spec_tool(
+        "chant_check",
+        "Check or uncheck one acceptance criterion, with evidence",
+        handler=check,
+        title="Check a criterion",
+        effect=SETS,
+        original=False,
+        properties={
+            "id": SPEC_ID,
+            "number": integer("The criterion, from 1"),
+            "checked": boolean("Default true"),
+            "evidence": string("What shows that it is met"),
+            "expected_version": _VERSION,
+        },
+        required=("id", "number"),
+        output=object_schema({"id": STRING, "checked": BOOLEAN, "unchecked": INTEGER}, "id"),
+    ),
+    _spec_tool(
+        "chant_edit",
+        "Set any status or fields of a spec, refused if it changed since expected_version",
+        handler=edit,
+        title="Edit a spec",
+        effect=SETS,
+        original=False,
+        properties={
+            "id": SPEC_ID,
+            "status": string("Any status that may follow"),
+            "set": {"type": "object", "description": "Frontmatter fields; null removes one"},
+            "body": string("The whole new text"),
+            "expected_version": _VERSION,
+        },
+        required=("id",),
+        output=SPEC_CHANGED,
+    ),
+)
+
+
+def specs_tools(reset: Handler, cancel: Handler) -> tuple[Tool, ...]:
+    """Every tool of the room; to reset or cancel a spec is the work room's, which stops agents."""
+    return (
+        *_BEFORE_RESET,
+        _by_id(
+            "chant_reset",
+            "Reset a failed spec to pending status so it can be reworked",
+            handler=reset,
+            title="Reset a spec",
+            effect=SETS,
+            output=SPEC_CHANGED,
+        ),
+        _by_id(
+            "chant_resume",
+            "(deprecated, use chant_reset) Reset a failed spec to pending",
+            handler=reset,
+            title="Reset a spec (old name)",
+            effect=SETS,
+            output=SPEC_CHANGED,
+        ),
+        _by_id(
+            "chant_cancel",
+            "Cancel a spec (sets status to cancelled)",
+            handler=cancel,
+            title="Cancel a spec",
+            effect=ENDS,
+            output=SPEC_CHANGED,
+        ),
+        *_AFTER_CANCEL,
+    )

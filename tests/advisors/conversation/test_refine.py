@@ -15,7 +15,6 @@ from clew.specs.check.lint import lint_all
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import Changes
 from clew.specs.store.store import open_store
-from clew.specs.tools import config_of
 
 VISION = """# Vision & Scope: Tably
 
@@ -110,7 +109,7 @@ def test_features_become_specs_with_links_criteria_and_dependencies(store, sourc
     assert "Verify QG-1: Pages answer within 200 ms (by measure it)" in criteria
     mail = [one.text for one in parse_criteria(specs["FE-4"].body).items]
     assert "Verify by a test: when SendGrid fails: repeated three times (IN-1)" in mail
-    report = lint_all(store, config_of(store))
+    report = lint_all(store, store.config())
     assert not report.failed
 
 

@@ -14,20 +14,12 @@ from clew.kit.errors import Conflict, Unavailable, UsageError
 from clew.kit.outcome import Outcome
 
 if TYPE_CHECKING:
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
+    pass
 
 
 def who() -> str:
     """The tool that changes something, for the audit trail."""
     return "cli"
-
-
-def settings_of(store: SpecStore) -> Config:
-    """The project's configuration."""
-    from clew.specs.tools import config_of
-
-    return config_of(store)
 
 
 def _message(data: dict[str, Any], *lines: str) -> Outcome:
@@ -77,7 +69,7 @@ def add(  # noqa: PLR0913 - one parameter per option
         )
     else:
         raise UsageError("What is to be done?", 'For example: chant add "Add a login page"')
-    report = lint_specs(store, settings_of(store), [spec])
+    report = lint_specs(store, store.config(), [spec])
     found = [finding.as_json() for finding in report.findings]
     text = f"Created spec: {spec.id}{lint_lines(report)}"
     return _message({"id": spec.id, "path": spec.head.path, "diagnostics": found}, text)
@@ -173,7 +165,7 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
     from clew.specs.change.approval import reject as refuse
 
     store = opened(project)
-    action = settings_of(store).text("approval", "rejection_action") or "manual"
+    action = store.config().text("approval", "rejection_action") or "manual"
     done = refuse(store, spec_id, by=by, reason=reason, action=action, actor=who())
     lines = [f"Rejected spec: {done.spec.id}", *(f"Created spec: {new}" for new in done.created)]
     return _message({"id": done.spec.id, "by": by, "created": list(done.created)}, *lines)
@@ -188,9 +180,7 @@ def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Ou
     from clew.specs.change.finalize import finalize as complete
 
     store = opened(project)
-    done = complete(
-        store, settings_of(store), spec_id, actor=who(), allow_no_commits=allow_no_commits
-    )
+    done = complete(store, store.config(), spec_id, actor=who(), allow_no_commits=allow_no_commits)
     lines = [f"Finalized spec: {done['id']}"]
     lines += [f"  {label}: {', '.join(done[key])}" for key, label in _AFTER.items() if done[key]]
     return _message(done, *lines)

@@ -9,7 +9,7 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, limit_option, project_option
-from clew.cli.specs.edit import settings_of, who
+from clew.cli.specs.edit import who
 from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
@@ -26,7 +26,7 @@ def lint(spec_id: str | None, project: str | None) -> Outcome:
     from clew.specs.check.lint import lint_all, lint_specs
 
     store = opened(project)
-    config = settings_of(store)
+    config = store.config()
     if spec_id:
         report = lint_specs(store, config, [store.load(spec_id)])
     else:
@@ -172,7 +172,7 @@ def derive(spec_id: str | None, *, every: bool, dry_run: bool, project: str | No
     store = opened(project)
     if every == bool(spec_id):
         raise UsageError("Specify --all or provide SPEC_ID", "See: chant derive --help")
-    config = settings_of(store)
+    config = store.config()
     names = [head.id for head in store.heads()] if every else [store.load(spec_id or "").id]
     found = [derive_spec(store, name, config, actor=who(), dry_run=dry_run) for name in names]
     lines = [f"{item.spec_id}: {_set_fields(item.fields)}" for item in found if item.fields]
@@ -211,7 +211,7 @@ def config(*, validate: bool, project: str | None) -> Outcome:
     """Show the effective settings and where each comes from."""
     from clew.specs.store.settings import KEYS
 
-    settings = settings_of(opened(project))
+    settings = opened(project).config()
     rows = []
     for name, setting in KEYS.items():
         path = tuple(name.split("."))

@@ -136,7 +136,7 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
 @project_option
 def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Outcome:
     """Show one spec."""
-    from clew.specs.tools import spec_data
+    from clew.specs.query.lists import spec_data
 
     found, snapshot = opened(project).find(spec_id)
     data = spec_data(found, snapshot)

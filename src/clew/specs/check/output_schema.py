@@ -23,7 +23,6 @@ _MOST_STARTS = 200
 _MOST_SCHEMA_BYTES = 1 << 20
 _SECONDS = 10.0
 _UNBOUNDED = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
-_CHILD = "from clew.specs.check.output_schema import check_input; check_input()"
 
 
 def check_output(project: Path, schema_path: str, spec_id: str, log: str | None) -> str | None:
@@ -106,7 +105,7 @@ def _errors_in_child(schema: Any, value: Any) -> list[str]:
 
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", _CHILD],
+            [sys.executable, "-P", "-m", __name__],
             input=dumps_bytes([schema, value]),
             capture_output=True,
             timeout=_SECONDS,
@@ -120,7 +119,7 @@ def _errors_in_child(schema: Any, value: Any) -> list[str]:
     return found
 
 
-def check_input() -> None:
+def _check_input() -> None:
     """Check what standard input holds, in a process that may be ended at any time."""
     import sys
 
@@ -148,3 +147,7 @@ def _embedded(text: str, opening: str) -> Iterator[Any]:
             yield decoder.raw_decode(text, position)[0]
         except (ValueError, RecursionError):
             continue
+
+
+if __name__ == "__main__":
+    _check_input()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from clew.specs.index.graph import Graph
     from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
+    from clew.specs.model import Head, Spec
     from clew.specs.store.store import SpecStore
 
 DEFAULT_LIMIT = 50
@@ -66,6 +66,32 @@ def blockers(spec_id: str, graph: Graph) -> list[dict[str, str]]:
     return [
         {"id": blocker.id, "reason": blocker.reason} for blocker in graph.state(spec_id).blocked_by
     ]
+
+
+def spec_data(spec: Spec, found: Snapshot) -> dict[str, Any]:
+    """Everything about one spec, given all of them."""
+    graph = found.graph()
+    shown: dict[str, Any] = {
+        "id": spec.id,
+        "title": spec.title,
+        "status": shown_status(spec.head, graph),
+        "type": spec.type,
+        "body": spec.body,
+    }
+    names = ("prompt", "branch", "model", "completed_at")
+    shown |= {name: spec.text(name) for name in names}
+    lists = ("depends_on", "labels", "target_files", "context", "commits")
+    shown |= {name: list(spec.words(name)) for name in lists}
+    shown |= {
+        "blocked_by": [] if spec.head.archived else blockers(spec.id, graph),
+        "members": list(graph.members(spec.id)),
+        "criteria": {"total": spec.head.criteria_total, "checked": spec.head.criteria_checked},
+        "archived": spec.head.archived,
+        "version": spec.version,
+    }
+    known = {*shown, "id", "title"}
+    shown["fields"] = {name: value for name, value in spec.fields.items() if name not in known}
+    return shown
 
 
 def list_specs(

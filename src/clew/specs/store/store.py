@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from clew.specs.index.graph import Graph
     from clew.specs.index.index import Snapshot
     from clew.specs.index.text_index import TextIndex
+    from clew.specs.store.config import Config
 
 NOT_INITIALIZED = "Chant not initialized. Run `chant init` first."
 _REPAIR = "Repair the file by hand; nothing changes it until then."
@@ -96,6 +97,12 @@ class SpecStore:
     def close(self) -> None:
         """Free what the system holds for this store; it can still be used."""
         self._index.close()
+
+    def config(self) -> Config:
+        """The project's settings as they are now."""
+        from clew.specs.store.config import load_config
+
+        return load_config(self.project)
 
     def snapshot(self) -> Snapshot:
         """All specs as their files are now; one object as long as nothing changes."""
