@@ -116,7 +116,7 @@ def test_destination_is_only_named_and_output_is_written(project):
 def test_output_is_guarded(project, tmp_path):
     project.template("git/do/it", "Body")
     there = project.write("there.md", "precious")
-    assert "exists already" in project.fails("git", "do", "it", "-o=there.md")
+    assert "already exists" in project.fails("git", "do", "it", "-o=there.md")
     assert there.read_text(encoding="utf-8") == "precious"
     assert "outside the project" in project.fails("git", "do", "it", "-o=../out.md")
     assert "outside the project" in project.fails("git", "do", "it", f"-o={tmp_path}/out.md")
@@ -249,7 +249,7 @@ def test_new_is_valid_and_never_overwrites(project):
     text = project.ok("docs", "write", "page", "--uv-tone=dry", "--uv-who=me", stdin=b"words")
     assert "dry" in text
     assert "words" in text
-    assert "exists already" in project.fails(*words)
+    assert "already exists" in project.fails(*words)
     assert "Not a usable action" in project.fails("new", "docs", "../x", "page")
     assert "Not a usable variable" in project.fails("new", "a", "b", "c", "--uv", "1=x", code=2)
 

@@ -41,7 +41,7 @@ def test_a_command_goes_out(page, kind, place, words):
     assert "Keep {uv-tone} as text." in text
     if kind in ("claude", "skill"):
         assert 'description: "Write: a page"' in text
-    assert "exists already" in page.fails("export", "docs", "--to", kind)
+    assert "already exists" in page.fails("export", "docs", "--to", kind)
     page.ok("export", "docs", "--to", kind, "--force")
 
 
@@ -67,7 +67,7 @@ def test_claude_commands_come_in(project):
     assert text == "Fix 7, see words {uv-x} !`ls`\n"
     assert project.ok("claude", "tidy", "task") == "Tidy up\n"
     assert project.data("lint")["errors"] == 0
-    assert "exists already" in project.fails("import", ".claude/commands")
+    assert "already exists" in project.fails("import", ".claude/commands")
     project.ok("import", ".claude/commands", "--force")
 
 

@@ -199,8 +199,8 @@ def export(
     if not dry_run:
         write_all(files, force=force)
     verb = "would write" if dry_run else "wrote"
-    lines = [f"{verb} {file.path}" for file in files] + [f"skipped: {text}" for text in skipped]
-    return Outcome({"files": [f.path for f in files], "skipped": skipped}, tuple(lines))
+    lines = [f"{verb} {path}" for path in files] + [f"skipped: {text}" for text in skipped]
+    return Outcome({"files": list(files), "skipped": skipped}, tuple(lines))
 
 
 def _export_registry(
@@ -242,7 +242,7 @@ def import_commands(
     dry_run: bool,
 ) -> Outcome:
     """Import Claude Code commands and skills, Cursor commands, Fabric patterns, or a registry."""
-    from clew.commands.authoring.export import Exported, write_all
+    from clew.commands.authoring.export import write_all
     from clew.commands.authoring.imports import read_source
     from clew.commands.authoring.templates import template_path
     from clew.commands.files.declarations import check_name
@@ -250,18 +250,18 @@ def import_commands(
     domain = check_name("domain", c1) if c1 else None
     found = read_source(source, kind, domain)
     layer = _layer(project, user=user)
-    files = [Exported(template_path(layer, one.command.address), one.text) for one in found]
+    targets = [template_path(layer, one.command.address) for one in found]
     if not dry_run:
-        write_all(files, force=force)
+        write_all({t: one.text for t, one in zip(targets, found, strict=True)}, force=force)
     rows = tuple((one.command.label, one.source, "; ".join(one.notes)) for one in found)
     data = [
         {
             "command": one.command.label,
             "source": one.source,
-            "path": file.path,
+            "path": target,
             "notes": list(one.notes),
         }
-        for one, file in zip(found, files, strict=True)
+        for one, target in zip(found, targets, strict=True)
     ]
     count = f"{'Would import' if dry_run else 'Imported'} {len(found)} commands."
     return Outcome({"commands": data}, (Table(("command", "from", "note"), rows), count))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from os.path import join, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,19 +31,12 @@ LONGEST_SKILL_NAME = 64
 LONGEST_SKILL_DESCRIPTION = 1024
 
 
-@dataclass(frozen=True)
-class Exported:
-    """One file to be written."""
-
-    path: str
-    text: str
-
-
 def export_files(
     commands: Iterable[Command], kind: str, target: str, settings: Mapping[str, str] | None
-) -> tuple[list[Exported], list[str]]:
-    """The files that these commands become below a directory, and what was left out."""
-    files, skipped = [], []
+) -> tuple[dict[str, str], list[str]]:
+    """The text of each file that these commands become below a directory, and what was skipped."""
+    files: dict[str, str] = {}
+    skipped = []
     for command in commands:
         template = default_template(command.agent, command.address, settings)
         if template is None:
@@ -52,18 +44,18 @@ def export_files(
             continue
         body = read_leniently(read_text(template.path))[1].lstrip()
         name, text = _FORMS[kind](command, body)
-        files.append(Exported(join(target, name), text))
+        files[join(target, name)] = text
     return files, skipped
 
 
-def write_all(files: list[Exported], *, force: bool) -> None:
-    """Write files; if any exists and nothing is forced, write none."""
-    there = [file.path for file in files if lexists(file.path)]
+def write_all(files: Mapping[str, str], *, force: bool) -> None:
+    """Write files by path; if any exists and nothing is forced, write none."""
+    there = [path for path in files if lexists(path)]
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise Conflict(f"{shown_path(there[0])}{more} exists already", "Add --force to replace.")
-    for file in files:
-        write_atomic(Path(file.path), file.text)
+        raise Conflict(f"{shown_path(there[0])}{more} already exists", "Add --force to overwrite.")
+    for path, text in files.items():
+        write_atomic(Path(path), text)
 
 
 def _claude(command: Command, body: str) -> tuple[str, str]:

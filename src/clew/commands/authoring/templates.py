@@ -120,7 +120,7 @@ def template_path(layer: Layer, address: tuple[str, str, str], name: str = "f_de
 def write_template(layer: Layer, path: str, text: str, *, force: bool = False) -> None:
     """Write a template inside a layer; what exists stays unless it is forced."""
     if lexists(path) and not force:
-        raise Conflict(f"{shown_path(path)} exists already", "Edit it, or add --force.")
+        raise Conflict(f"{shown_path(path)} already exists", "Edit it, or add --force.")
     confined(join(layer.base, "prompts"), path)
     write_atomic(Path(path), text)
 

@@ -55,8 +55,6 @@ def nearest(wanted: str, known: Iterable[str], count: int = 3) -> list[str]:
 class Variable:
     """A variable of the user's own, written `{uv-name}` in a template; `name` lacks the `uv-`."""
 
-    __slots__ = ("choices", "default", "description", "name", "required", "secret")
-
     def __init__(
         self,
         name: str,
@@ -74,17 +72,11 @@ class Variable:
         self.choices = choices
         self.secret = secret or is_secret_name(name)
 
-    def _fields(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Variable) and self._fields() == other._fields()
+        return isinstance(other, Variable) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash(self._fields())
-
-    def __repr__(self) -> str:
-        return f"Variable({self.name!r}, {self.description!r})"
+        return hash((self.name, self.description))
 
 
 def is_secret_name(name: str) -> bool:

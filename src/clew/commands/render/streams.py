@@ -87,7 +87,7 @@ def write_guarded(
     if os.path.isdir(place):
         raise Invalid(f"{shown} is a directory", "Name a file in it.")
     if not force and os.path.lexists(place):
-        raise Conflict(f"{shown} exists already", "Name another file, or add --force.")
+        raise Conflict(f"{shown} already exists", "Name another file, or add --force.")
     root = project_root(settings)
     inside = any(is_inside(base, place) for base in (root, "."))
     if not force and (not inside or ".git" in Path(os.path.realpath(place)).parts):

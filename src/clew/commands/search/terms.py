@@ -21,13 +21,8 @@ from clew.commands.search.vocabulary import Expression, Spelling, synonyms, tran
 LONGEST_QUERY = 2000
 MOST_TERMS = 48
 
-SYNONYM, TRANSLATION, SPELLING, BEGINNING, PARTS = (
-    "synonym",
-    "translation",
-    "spelling",
-    "beginning",
-    "parts",
-)
+SYNONYM, TRANSLATION, SPELLING = "synonym", "translation", "spelling"
+BEGINNING, PARTS = "beginning", "parts"
 _SYNONYM_WORTH = 0.7
 _BEGINNING_WORTH = 0.8
 _PARTS_WORTH = 0.95
