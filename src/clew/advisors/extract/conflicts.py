@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from clew.advisors.extract import patterns as cues
+from clew.advisors.extract import patterns
 from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import plain
 
@@ -93,57 +93,54 @@ def _opposed(said: _Said) -> Iterator[tuple[int, int, str]]:
             yield min(first, second), max(first, second), name
 
 
+class _Claim(NamedTuple):
+    """A statement as it is compared: what it is about, and the dates and amounts in it."""
+
+    kind: str
+    text: str
+    subject: frozenset[str]
+    dates: frozenset[str]
+    amounts: dict[str, set[str]]
+
+
+@lru_cache(maxsize=4096)
+def _claim(kind: str, text: str) -> _Claim:
+    undated = patterns.DATE.sub(" ", text)
+    amounts: dict[str, set[str]] = {}
+    for amount in patterns.AMOUNT.findall(undated):
+        unit = _UNIT.sub("", amount).casefold()
+        amounts.setdefault(unit, set()).add("".join(patterns.NUMBER.findall(amount)))
+    without = patterns.DATE.sub(" ", patterns.AMOUNT.sub(" ", text))
+    subject = tokens(patterns.NUMBER.sub(" ", without))
+    return _Claim(kind, text, subject, frozenset(patterns.DATE.findall(text)), amounts)
+
+
 def _compared(said: _Said) -> Iterator[tuple[int, int, str]]:
-    subjects = [_subject(text) for _, text in said]
-    prefixes = [item_id.partition("-")[0] for item_id, _ in said]
+    claims = [_claim(item_id.partition("-")[0], text) for item_id, text in said]
     for first, second in combinations(range(len(said)), 2):
-        same = contained(subjects[first], subjects[second])
+        one, other = claims[first], claims[second]
+        same = contained(one.subject, other.subject)
         if same < _CLOSE:
             continue
-        kinds = prefixes[first], prefixes[second]
-        shared = len(subjects[first] & subjects[second])
-        if set(kinds) == {"FE", "EX"}:
+        shared = len(one.subject & other.subject)
+        if {one.kind, other.kind} == {"FE", "EX"}:
             if shared > 1 or same == 1.0:
                 yield first, second, "a feature and an exclusion"
-        elif kinds[0] == kinds[1]:
-            texts = said[first][1], said[second][1]
-            reason = _differs(*texts)
-            if not reason and kinds[0] == "CO" and shared > 1:
-                reason = _denies(*texts)
+        elif one.kind == other.kind:
+            reason = _differs(one, other)
+            if not reason and one.kind == "CO" and shared > 1:
+                reason = _denies(one.text, other.text)
             if reason:
                 yield first, second, reason
 
 
-@lru_cache(maxsize=4096)
-def _subject(text: str) -> frozenset[str]:
-    without = cues.DATE.sub(" ", cues.AMOUNT.sub(" ", text))
-    return tokens(cues.NUMBER.sub(" ", without))
-
-
-def _differs(one: str, other: str) -> str:
+def _differs(one: _Claim, other: _Claim) -> str:
     """Two amounts of one unit, or two dates, for the same thing."""
-    dates, other_dates = _dates(one), _dates(other)
-    if dates and other_dates and not dates & other_dates:
+    if one.dates and other.dates and not one.dates & other.dates:
         return "two dates for the same"
-    amounts, other_amounts = _amounts(one), _amounts(other)
-    for unit in amounts.keys() & other_amounts.keys():
-        if amounts[unit] != other_amounts[unit]:
-            return "two numbers for the same"
-    return ""
-
-
-@lru_cache(maxsize=4096)
-def _dates(text: str) -> frozenset[str]:
-    return frozenset(cues.DATE.findall(text))
-
-
-@lru_cache(maxsize=4096)
-def _amounts(text: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for amount in cues.AMOUNT.findall(cues.DATE.sub(" ", text)):
-        unit = _UNIT.sub("", amount).casefold()
-        found.setdefault(unit, set()).add("".join(cues.NUMBER.findall(amount)))
-    return found
+    units = one.amounts.keys() & other.amounts.keys()
+    differ = any(one.amounts[unit] != other.amounts[unit] for unit in units)
+    return "two numbers for the same" if differ else ""
 
 
 def _denies(one: str, other: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clew.advisors.documents.model import Facts, Item, same_text
-from clew.advisors.extract import patterns as cues
+from clew.advisors.extract import patterns
 from clew.advisors.extract.lexicon import (
     CATEGORY,
     PARTS,
@@ -24,7 +24,7 @@ from clew.advisors.extract.lexicon import (
     systems_in,
     technologies_in,
 )
-from clew.advisors.extract.statements import inline, plain, statements
+from clew.advisors.extract.statements import inline, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,10 +37,10 @@ _ENOUGH_FEATURES = 2
 _SURE = frozenset({"EX", "RI", "AS", "SM", "BO", "CO", "DP"})
 _MEASURED = frozenset({"performance", "availability"})
 _ORDER = (
-    ("EX", cues.EXCLUSION),
-    ("RI", cues.RISK),
-    ("AS", cues.ASSUMPTION),
-    ("SM", cues.METRIC),
+    ("EX", patterns.EXCLUSION),
+    ("RI", patterns.RISK),
+    ("AS", patterns.ASSUMPTION),
+    ("SM", patterns.METRIC),
 )
 _BE = re.compile(r"\b(?:should|needs? to|has to|have to|must|will) (?:also )?be\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:that|which)\s+(\w+s\b.*)", re.IGNORECASE)
@@ -127,7 +127,7 @@ def from_document(document: Document) -> Facts:
 def kind_of(statement: Statement) -> str:
     """The kind of fact that a statement is: the prefix of its id."""
     text = statement.text
-    if cues.INSTRUCTION.search(text):
+    if patterns.INSTRUCTION.search(text):
         return "SA"
     headed = heading_kind(statement.heading)
     if headed and statement.listed:
@@ -140,47 +140,49 @@ def kind_of(statement: Statement) -> str:
 
 def heading_kind(heading: str) -> str:
     """The kind of fact that stands below a heading, or nothing."""
-    return next((prefix for prefix, cue in cues.HEADINGS.items() if cue.search(heading)), "")
+    return next((prefix for prefix, cue in patterns.HEADINGS.items() if cue.search(heading)), "")
 
 
 def _weighed(text: str) -> str:
-    measured = cues.AMOUNT.search(text) or cues.DATE.search(text)
+    measured = patterns.AMOUNT.search(text) or patterns.DATE.search(text)
     asked_of_it = _BE.search(text) and _quality_of(text)
-    capability = cues.MUST_CAPABILITY.search(text) or _done_for_people(text)
+    capability = patterns.MUST_CAPABILITY.search(text) or _done_for_people(text)
     found = {
-        "BO": cues.GOAL.search(text) or (cues.OUTCOME.search(text) and measured) or _aims(text),
-        "CO": asked_of_it or (cues.CONSTRAINT.search(text) and not capability),
-        "PB": cues.PROBLEM.search(text),
-        "FE": cues.FEATURE.search(text) or capability or _is_done_with_it(text),
-        "DP": cues.DEPLOYMENT.search(text),
+        "BO": patterns.GOAL.search(text)
+        or (patterns.OUTCOME.search(text) and measured)
+        or _aims(text),
+        "CO": asked_of_it or (patterns.CONSTRAINT.search(text) and not capability),
+        "PB": patterns.PROBLEM.search(text),
+        "FE": patterns.FEATURE.search(text) or capability or _is_done_with_it(text),
+        "DP": patterns.DEPLOYMENT.search(text),
     }
     return next((prefix for prefix, said in found.items() if said), _unasked(text))
 
 
 def _aims(text: str) -> bool:
     """Whether a sentence says a change in numbers, or a number and the day it is reached."""
-    if cues.CAPABLE.search(text) or cues.MOVED.search(text):
+    if patterns.CAPABLE.search(text) or patterns.MOVED.search(text):
         return False
-    dated = bool(cues.DEADLINE.search(text))
-    if cues.CHANGE.search(text):
-        return dated or bool(cues.MOVING.search(text) and not cues.PROBLEM.search(text))
-    return dated and bool(cues.COUNT.search(text)) and not cues.OBLIGATION.search(text)
+    dated = bool(patterns.DEADLINE.search(text))
+    if patterns.CHANGE.search(text):
+        return dated or bool(patterns.MOVING.search(text) and not patterns.PROBLEM.search(text))
+    return dated and bool(patterns.COUNT.search(text)) and not patterns.OBLIGATION.search(text)
 
 
 def _done_for_people(text: str) -> bool:
     """Whether something must be done for people or shown to them, without a measure of how."""
-    said = cues.MUST_BE_DONE.search(text) or SERVED.match(text)
-    return bool(said) and not cues.LIMIT.search(text) and not _quality_of(text)
+    said = patterns.MUST_BE_DONE.search(text) or SERVED.match(text)
+    return bool(said) and not patterns.LIMIT.search(text) and not _quality_of(text)
 
 
 def _is_done_with_it(text: str) -> bool:
     """Whether people do something with the product, as far as words can tell."""
-    return says_a_deed(text) and not cues.WITHOUT_IT.search(text)
+    return says_a_deed(text) and not patterns.WITHOUT_IT.search(text)
 
 
 def _unasked(text: str) -> str:
     """The kind of a sentence without a cue: a measured quality asks for it by itself."""
-    measured = cues.LIMIT.search(text) and _quality_of(text) in _MEASURED
+    measured = patterns.LIMIT.search(text) and _quality_of(text) in _MEASURED
     return "CO" if measured and not category_in(text) else "BG"
 
 
@@ -251,7 +253,7 @@ def _named(statement: Statement, kind: str) -> Iterator[tuple[str, str, dict[str
 
 
 def _quality_of(text: str) -> str:
-    found = (name for name, cue in cues.QUALITIES.items() if cue.search(text))
+    found = (name for name, cue in patterns.QUALITIES.items() if cue.search(text))
     return next(found, "")
 
 
@@ -260,7 +262,7 @@ def _attributes(kind: str, statement: Statement) -> dict[str, str]:
     if kind == "FE":
         return _release(statement)
     if kind == "SM":
-        return {"target": first(cues.AMOUNT, text), "deadline": first(cues.DATE, text)}
+        return {"target": first(patterns.AMOUNT, text), "deadline": first(patterns.DATE, text)}
     if kind == "AS":
         return {"state": "unconfirmed"}
     if kind == "RI":
@@ -278,9 +280,9 @@ def _attributes(kind: str, statement: Statement) -> dict[str, str]:
 
 def _release(statement: Statement) -> dict[str, str]:
     for text in (statement.text, statement.heading):
-        if cues.LATER_RELEASE.search(text):
+        if patterns.LATER_RELEASE.search(text):
             return {"release": "later"}
-        if cues.FIRST_RELEASE.search(text):
+        if patterns.FIRST_RELEASE.search(text):
             return {"release": "1"}
     return {}
 
@@ -366,6 +368,3 @@ def first(pattern: re.Pattern[str], text: str, group: int = 0) -> str:
     """What a pattern finds first, or nothing."""
     found = pattern.search(text)
     return (found[group] or "").strip() if found else ""
-
-
-__all__ = ["first", "from_document", "from_statements", "from_text", "heading_kind", "inline", "kind_of", "plain"]  # fmt: skip

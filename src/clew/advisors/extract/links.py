@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from clew.advisors.documents.model import Facts, Item
-from clew.advisors.extract import patterns as cues
+from clew.advisors.extract import patterns
 from clew.advisors.extract.gaps import answer_to, measurable
 from clew.advisors.extract.lexicon import PARTIAL, PARTS
 from clew.advisors.extract.similarity import contained, tokens
@@ -45,14 +45,14 @@ def target_of(objective: Item) -> str:
     """The change that an objective asks for, in its own words."""
     if objective.get("target"):
         return objective.get("target")
-    text = cues.DATE.sub(lambda date: "by " if _BY.match(date[0]) else "", objective.text)
-    found = _FROM_TO.search(text) or cues.AMOUNT.search(text)
+    text = patterns.DATE.sub(lambda date: "by " if _BY.match(date[0]) else "", objective.text)
+    found = _FROM_TO.search(text) or patterns.AMOUNT.search(text)
     return found[0].strip() if found else ""
 
 
 def deadline_of(item: Item) -> str:
     """The date in an item, in its own words."""
-    found = cues.DATE.search(f"{item.text} {item.get('target')}")
+    found = patterns.DATE.search(f"{item.text} {item.get('target')}")
     return item.get("deadline") or (_BY.sub("", found[0], count=1).strip() if found else "")
 
 

@@ -13,7 +13,7 @@ from clew.advisors.extract.statements import inline, statements
 from clew.kit.jsontext import JsonError, loads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 LARGEST_FILE: Final = 400_000
@@ -116,52 +116,43 @@ def _technologies(source: str, names: str) -> Facts:
     return facts
 
 
+def _described(file: str, about: dict[str, Any], language: str, names: Iterable[str]) -> Facts:
+    """What a manifest says about its project: name, description, language and dependencies."""
+    source = f"file:{file}"
+    facts = _project(about.get("name"), about.get("description"), source, language)
+    return facts.merged(_technologies(source, " ".join(names)))
+
+
 def _python(root: Path) -> Facts:
     manifest = _toml(root, "pyproject.toml")
     project = _table(manifest, "project") or _table(manifest, "tool", "poetry")
-    if not project:
-        required = _text(root, "requirements.txt")
-        if not required:
-            return Facts()
-        facts = _with_technology(Facts(), "Python", "file:requirements.txt")
-        return facts.merged(_technologies("file:requirements.txt", required))
-    source = "file:pyproject.toml"
-    listed = project.get("dependencies")
-    names = listed if isinstance(listed, list) else list(_table(project, "dependencies"))
-    facts = _project(project.get("name"), project.get("description"), source, "Python")
-    return facts.merged(_technologies(source, " ".join(map(str, names))))
+    if project:
+        listed = project.get("dependencies")
+        names = map(str, listed if isinstance(listed, list) else _table(project, "dependencies"))
+        return _described("pyproject.toml", project, "Python", names)
+    required = _text(root, "requirements.txt")
+    return _described("requirements.txt", {}, "Python", [required]) if required else Facts()
 
 
 def _node(root: Path) -> Facts:
     manifest = _json(root, "package.json")
-    if not manifest:
-        return Facts()
-    source = "file:package.json"
     names = [*_table(manifest, "dependencies"), *_table(manifest, "devDependencies")]
     language = "TypeScript" if "typescript" in names else "JavaScript"
-    facts = _project(manifest.get("name"), manifest.get("description"), source, language)
-    return facts.merged(_technologies(source, " ".join(names)))
+    return _described("package.json", manifest, language, names) if manifest else Facts()
 
 
 def _rust(root: Path) -> Facts:
     manifest = _toml(root, "Cargo.toml")
-    if not manifest:
-        return Facts()
-    package = _table(manifest, "package")
-    source = "file:Cargo.toml"
-    facts = _project(package.get("name"), package.get("description"), source, "Rust")
-    return facts.merged(_technologies(source, " ".join(_table(manifest, "dependencies"))))
+    package, names = _table(manifest, "package"), _table(manifest, "dependencies")
+    return _described("Cargo.toml", package, "Rust", names) if manifest else Facts()
 
 
 def _go(root: Path) -> Facts:
     text = _text(root, "go.mod")
-    if not text:
-        return Facts()
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    name = module[1].rpartition("/")[2] if module else ""
-    facts = _project(name, "", "file:go.mod", "Golang")
+    about = {"name": module[1].rpartition("/")[2] if module else ""}
     required = re.findall(r"^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v", text, re.MULTILINE)
-    return facts.merged(_technologies("file:go.mod", " ".join(required)))
+    return _described("go.mod", about, "Golang", required) if text else Facts()
 
 
 def _readme(root: Path) -> Facts:
