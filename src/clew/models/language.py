@@ -128,7 +128,7 @@ class ConfiguredModel:
             from pydantic_ai.exceptions import AgentRunError, UserError
             from pydantic_ai.messages import ModelRequest
         except ImportError as error:
-            raise Unavailable("Language models need more packages", INSTALL) from error
+            raise Unavailable("Language models need additional packages", INSTALL) from error
         left = max(until - time.monotonic(), 0.1)
         model, client = self._loaded(left)
         try:

@@ -185,7 +185,7 @@ def _body(lines: list[str], key: str) -> tuple[int, int]:
 
 
 def _add_below(lines: list[str], start: int, end: int, line: str) -> None:
-    """Put a paragraph below what stands between two lines."""
+    """Insert a paragraph after the text between two lines."""
     ending = _ending(lines)
     last = max((n for n in range(start, end) if lines[n].strip()), default=start - 1)
     lines[last + 1 : last + 1] = [ending, f"{line}{ending}"]

@@ -169,6 +169,6 @@ def _kind(name: str) -> Kind:
     if _NUMBERED.fullmatch(base):
         return "adr"
     raise Invalid(
-        f"Nobody can tell what kind of document {shown_path(name)} is",
+        f"Cannot tell what kind of document {shown_path(name)} is",
         "Its name should contain vision or architecture, or begin with a record's number.",
     )

@@ -168,7 +168,7 @@ def _written(
 
 
 def _fields(plan: Planned, after: list[str]) -> dict[str, Any]:
-    """The fields of a spec; the hash in the last one tells later whether somebody edited it."""
+    """The fields of a spec; the hash in the last one shows later whether it was edited."""
     lists = {
         "depends_on": after,
         "labels": list(plan.labels),
@@ -264,7 +264,7 @@ def _objectives(feature: Item, vision: Document) -> list[Item]:
 
 
 def _story(feature: Item, vision: Document, objectives: list[Item]) -> str:
-    """Who wants it and why, as far as that is known."""
+    """Who wants it and why, as far as known."""
     users = [item for item in vision.items("ST") if "primary" in item.get("role").casefold()]
     want = plain(feature.text).rstrip(".")
     who = f"As {plain(users[0].text)}, I want this: {want}" if len(users) == 1 else want

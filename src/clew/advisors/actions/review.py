@@ -151,7 +151,7 @@ def _findings(spec: Spec, diff: Diff, criteria: tuple[Judged, ...]) -> Iterator[
     for change in diff.changes:
         yield from _about_lines(change)
     if diff.added > LARGE:
-        yield place.info("R11", f"{diff.added} lines were added", "Consider to split it.")
+        yield place.info("R11", f"{diff.added} lines were added", "Consider splitting it.")
 
 
 def _about_criterion(judged: Judged) -> Iterator[Finding]:
@@ -195,7 +195,13 @@ def _is_at(path: str, target: str) -> bool:
 _LINE_RULES: Final[tuple[tuple[str, Severity, re.Pattern[str], str, str], ...]] = (
     ("R10", "error", _CONFLICT, "A mark of a merge conflict", "Resolve the conflict."),
     ("R12", "error", _SECRET, "Looks like a secret", "Take it out, and replace the secret."),
-    ("R13", "warning", _LEFT_OVER, "Left over from working", "Finish it, or take it out."),
+    (
+        "R13",
+        "warning",
+        _LEFT_OVER,
+        "Looks like leftover debugging or unfinished work",
+        "Finish it, or take it out.",
+    ),
 )
 
 
@@ -263,13 +269,13 @@ def review_text(found: Review) -> str:
         f"# Review of {found.spec_id}: {found.title}",
         "",
         f"Verdict: {found.verdict}. {found.diff.source}: {size}.",
-        f"Looked at by: {found.writer}.{skipped}",
+        f"Reviewed by: {found.writer}.{skipped}",
         "",
     ]
     lines += [
         f"- {one.severity} {one.rule} {one.location}: {one.message}. {one.fix}"
         for one in in_order(found.findings)
-    ] or ["The checks found nothing. Whether it is right they cannot tell."]
+    ] or ["The checks found nothing. They cannot tell whether the changes are right."]
     lines += ["", "## Criteria", ""]
     opinions = {one["number"]: one for one in found.opinions}
     for judged in found.criteria:

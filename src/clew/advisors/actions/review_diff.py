@@ -46,7 +46,7 @@ class Diff:
         return sum(len(change.added) for change in self.changes)
 
     def as_text(self, most: int) -> str:
-        """The added lines with their places, cut at so many characters."""
+        """The added lines with their places, cut to a maximum number of characters."""
         lines: list[str] = []
         size = 0
         for change in self.changes:

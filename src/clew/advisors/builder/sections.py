@@ -86,7 +86,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def gap_text(facts: Facts, topic: str) -> str:
-    """What stands in a section about which nothing is known."""
+    """The text of a section about which nothing is known."""
     asked = about(facts, topic) if topic else ""
     return f"{NOT_KNOWN}: {asked} asks." if asked else f"{inline(NOT_KNOWN)}."
 
@@ -101,7 +101,7 @@ def prose_of(items: Iterable[Item]) -> str:
 
 
 def owned_risks(facts: Facts) -> tuple[Item, ...]:
-    """The risks as a document shows them: nobody's is `unassigned`."""
+    """The risks as a document shows them; without an owner they are `unassigned`."""
     return tuple(
         replace(one, attributes={**one.attributes, "owner": one.get("owner") or "unassigned"})
         for one in facts.risks

@@ -23,7 +23,7 @@ _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 def check_document(
     document: Document, *, context: Sequence[Document] = (), path: Path | None = None
 ) -> list[Finding]:
-    """What is to be said about a document; errors first. With its path, links to files count."""
+    """The findings of a document, errors first. With its path, links to files are checked too."""
     found = [*check_structure(document, context, path)]
     if document.kind == "vision":
         found += check_vision(document)
@@ -37,7 +37,7 @@ def check_document(
 def check_text(
     text: str, kind: Kind, *, context: Sequence[Document] = (), path: Path | None = None
 ) -> list[Finding]:
-    """The same for a text, with what can be seen only before it is read."""
+    """The findings of a text, with those that only the raw text shows."""
     return in_order(
         [*check_raw(text, kind), *check_document(parse(text, kind), context=context, path=path)]
     )

@@ -45,7 +45,7 @@ class DocumentState:
 def state_of(
     store: ConversationStore, conversation: Conversation, kind: Kind, project: Path | None
 ) -> DocumentState:
-    """How the vision or the architecture stands; the file counts before the conversation."""
+    """The state of the vision or the architecture; the file takes precedence over the conversation."""
     stored = conversation.documents.get(kind)
     remembered = _remembered(stored, kind)
     if project is None:

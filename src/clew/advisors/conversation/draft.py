@@ -58,7 +58,7 @@ class Drafter:
     records_place: str
 
     def first(self, facts: Facts, state: DocumentState) -> TurnDraft:
-        """The first state of a turn: what the facts say, upon what stands already."""
+        """The first draft of a turn: what the facts say, merged into the present document."""
         draft, facts, records = self._built(facts)
         document = merge.refine(state.now, state.draft, draft) if state.now else draft
         authors = {**state.authors, **dict.fromkeys(state.edited, HUMAN)}

@@ -47,7 +47,7 @@ def footer(result: TurnResult) -> str:
         lines.append(f"Open questions: {len(asked)}, the first ones are")
     text = "\n".join(f"- {line}" for line in lines)
     for one in asked[:FIRST]:
-        default = f" (if unsaid: {one.default})" if one.default else ""
+        default = f" (default: {one.default})" if one.default else ""
         text += f"\n  - {one.id} {one.text}{default}"
     return text
 

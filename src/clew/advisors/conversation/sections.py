@@ -110,9 +110,9 @@ def _not_even_tried(
     if key is None:
         return f"there is none of that name; there are: {', '.join(writable(kind))}"
     if key in DERIVED:
-        return "it follows from the others and is not written by hand"
+        return "it is derived from the others and not written by hand"
     if key in protected:
-        return "somebody edited it in the file; their text stays"
+        return "somebody edited it in the file; their text is kept"
     if not body.strip():
         return "it is empty"
     return "" if len(body) <= LONGEST_SECTION else f"it is longer than {LONGEST_SECTION} characters"
@@ -167,7 +167,7 @@ def _reasons(
     elsewhere = {item.id for section in before.sections if section.key != key
                  for item in section.items}  # fmt: skip
     doubled = [item.id for item in (made.items if made else ()) if item.id in elsewhere]
-    reasons += [f"{', '.join(doubled)} stands in another section"] if doubled else []
+    reasons += [f"{', '.join(doubled)} is in another section"] if doubled else []
     known = {_identity(one) for one in check_document(before, context=context)}
     found = [one for one in check_document(after, context=context) if one.severity == "error"]
     new = [one for one in found if _identity(one) not in known and _is_about(one, key)]
@@ -215,7 +215,7 @@ def _changed(fact: Item, item: Item, before: Item | None) -> Item:
 
 
 def _answered(facts: Facts, edited: Document) -> Facts:
-    """The facts with the answers that somebody wrote below questions."""
+    """The facts with the answers written below questions."""
     given = {}
     for question_id, answer in questions.answers_in(edited).items():
         asked = facts.get(question_id)

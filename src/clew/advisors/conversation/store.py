@@ -128,7 +128,7 @@ def database_path() -> Path:
 
 
 def new_id() -> str:
-    """An id that nobody can guess and nobody has."""
+    """A unique id that cannot be guessed."""
     return f"conv-{secrets.token_hex(10)}"
 
 
@@ -137,7 +137,7 @@ def checked_id(text: str) -> str:
     if len(text) > LONGEST_ID or not text.isprintable():
         raise Invalid(
             f"Not usable as conversation_id: {clipped(shown_text(text))!r}",
-            f"Use at most {LONGEST_ID} printable characters, or leave it away to get one.",
+            f"Use at most {LONGEST_ID} printable characters, or omit it to get one.",
         )
     return text
 
@@ -147,7 +147,7 @@ class ConversationStore(ABC):
 
     @abstractmethod
     def load(self, conversation_id: str) -> Conversation:
-        """A conversation as it is now; one that nobody began yet is empty."""
+        """A conversation as it is now; an unknown one is empty."""
 
     @abstractmethod
     def append(self, before: Conversation, turn: Turn) -> int | None:

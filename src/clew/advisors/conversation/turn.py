@@ -129,7 +129,7 @@ def take_turn(request: TurnRequest, call: Call) -> TurnResult:
                 if store.save(before, turn.stored(draft, result)) is not None:
                     _save_files(project, draft, result)
                     return result
-    raise Conflict("The conversation keeps being changed by others", "Try again.")
+    raise Conflict("The conversation keeps being modified by another process", "Try again.")
 
 
 class _Turn:
@@ -220,7 +220,7 @@ class _Turn:
         text = self._model_text
         if text is None:
             configured = "none is configured (CLEW_MODEL)"
-            return [f"model: {configured if self._request.use_model else 'not wanted'}"]
+            return [f"model: {configured if self._request.use_model else 'turned off'}"]
         found = [f"{text.author}: {one}; the builder's text stands" for one in text.refused]
         if text.trouble:
             found.insert(0, f"degraded: {text.trouble}; the rest is the builder's text")
@@ -230,11 +230,11 @@ class _Turn:
         if draft.state.note:
             yield draft.state.note
         if before.is_new and self._request.conversation_id.strip():
-            yield f"Nothing was known under conversation_id {before.id}; it begins here"
+            yield f"Nothing was known under conversation_id {before.id}; it starts here"
         if before.is_new and draft.state.on_disk:
-            yield "This conversation goes on from the document in the project"
+            yield "This conversation continues from the document in the project"
         if self._project is None:
-            why = "there is no project" if self._request.save else "saving was not wanted"
+            why = "there is no project" if self._request.save else "saving was turned off"
             yield f"Kept in the conversation only: {why}"
 
     def _record(self, name: str, document: Document) -> Written:

@@ -274,7 +274,7 @@ def index_text(files: Sequence[AdrFile]) -> str:
 
 
 def index_into(text: str, files: Sequence[AdrFile]) -> str:
-    """An index that somebody wrote, with the list brought up to date; all else stays."""
+    """A hand-written index with its list updated; everything else is unchanged."""
     before, start, rest = text.partition(INDEX_START)
     _, end, after = rest.partition(INDEX_END)
     if not start or not end:

@@ -37,12 +37,12 @@ def render(document: Document) -> str:
 
 
 def render_body(kind: Kind, section: Section) -> str:
-    """What stands under a section's heading."""
+    """The text below a section's heading."""
     return "\n\n".join(part for part in _body(kind, section) if part)
 
 
 def parse(text: str, kind: Kind) -> Document:
-    """The document that the Markdown stands for; what it does not know is kept as it is."""
+    """The document in a Markdown text; unknown parts are kept unchanged."""
     if len(text) > LARGEST_TEXT:
         raise Invalid(
             f"The document has {len(text)} characters; at most {LARGEST_TEXT} are read.",

@@ -59,7 +59,7 @@ def confined(project: Path, path: Path) -> Path:
     if not target.is_relative_to(root) or ".git" in target.relative_to(root).parts:
         raise Invalid(
             f"Nothing is written outside of the project: {clipped(shown_text(str(path)))}",
-            "Use a place in the project that is no link to somewhere else.",
+            "Use a path in the project that does not link elsewhere.",
         )
     return target
 
@@ -116,7 +116,7 @@ def write_text(project: Path, path: Path, text: str) -> None:
 
 
 def write_index(project: Path) -> None:
-    """Bring the list of decision records up to date; what somebody wrote around it stays."""
+    """Update the list of decision records; hand-written text around it is kept."""
     directory = adr.read_directory(records_directory(project))
     index = directory.path / INDEX
     text = read_text(index)

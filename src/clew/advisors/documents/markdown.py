@@ -65,7 +65,7 @@ class Body(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """The text without characters that nobody sees, and with plain line ends."""
+    """The text without invisible characters, and with plain line ends."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
     return _INVISIBLE.sub("", plain.replace("\u2029", "\n"))
 

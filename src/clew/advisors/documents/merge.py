@@ -65,7 +65,7 @@ def _text(old: str, before: str | None, new: str) -> str:
 
 
 def _value(old: str, before: str | None, new: str) -> str:
-    """What a human changed stays; what nobody touched follows."""
+    """What a human changed is kept; the rest follows the generated text."""
     if before is None:
         return old or new
     return new if old == before else old

@@ -76,7 +76,7 @@ class Item:
         return tuple(REFERENCE.findall(self.get(name)))
 
     def but(self, **attributes: str) -> Item:
-        """The item with other attributes; `_` stands for a blank, an empty value takes one away."""
+        """The item with other attributes; `_` stands for a blank, an empty value removes one."""
         changed = {key.replace("_", " "): value for key, value in attributes.items()}
         return replace(self, attributes={**self.attributes, **changed})
 
@@ -114,7 +114,7 @@ class Section:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands in it."""
+        """Whether it has no content."""
         return not (self.text or self.items or self.after)
 
     def item(self, item_id: str) -> Item | None:
@@ -146,7 +146,7 @@ class Document:
         return tuple(item for item in found if not prefix or item.prefix == prefix)
 
     def item(self, item_id: str) -> Item | None:
-        """One item, wherever it stands."""
+        """One item of any section."""
         return next((item for item in self.items() if item.id == item_id), None)
 
     def with_section(self, section: Section) -> Document:
@@ -157,13 +157,13 @@ class Document:
         return replace(self, sections=tuple(sections))
 
     def with_metadata(self, **metadata: str) -> Document:
-        """The document with these metadata; an empty value takes one away."""
+        """The document with these metadata; an empty value removes one."""
         return replace(self, metadata={**self.metadata, **metadata})
 
 
 @dataclass(frozen=True)
 class Question:
-    """Something that nobody has said yet, with a recommended answer."""
+    """A question about missing information, with a recommended answer."""
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""Statements that contradict each other. Nobody chooses silently: each becomes a question."""
+"""Statements that contradict each other. None is resolved silently: each becomes a question."""
 
 from __future__ import annotations
 

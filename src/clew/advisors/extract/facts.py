@@ -68,7 +68,7 @@ _DUE = re.compile(
 
 
 def from_text(text: str, source: str = "text") -> Facts:
-    """What a description says, each fact with the line it stands on."""
+    """What a description says, each fact with its line."""
     found = statements(text, MOST_STATEMENTS)
     facts = from_statements(found[:MOST_STATEMENTS], source)
     if len(found) > MOST_STATEMENTS:
@@ -139,7 +139,7 @@ def kind_of(statement: Statement) -> str:
 
 
 def heading_kind(heading: str) -> str:
-    """The kind of fact that stands below a heading, or nothing."""
+    """The kind of fact that a heading announces, or nothing."""
     return next((prefix for prefix, cue in patterns.HEADINGS.items() if cue.search(heading)), "")
 
 

@@ -1,4 +1,4 @@
-"""What nobody has said yet: for each kind of document, the questions it leaves, by impact."""
+"""Missing information: the questions that each kind of document leaves open, by impact."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def completed(facts: Facts, kind: Kind) -> Facts:
 
 
 def related(one: str, other: str) -> bool:
-    """Whether two texts speak of the same thing."""
+    """Whether two texts are about the same thing."""
     first, second = tokens(plain(one)), tokens(plain(other))
     return len(first & second) >= _SHARED_WORDS and contained(first, second) >= _RELATED
 

@@ -156,7 +156,7 @@ def _go(root: Path) -> Facts:
 
 
 def _readme(root: Path) -> Facts:
-    """The introduction of a README, and what stands under headings that say what it is."""
+    """The introduction of a README, and the lists under headings that say what they are."""
     name = next((one for one in _READMES if _text(root, one)), "")
     if not name:
         return Facts()

@@ -1,4 +1,4 @@
-"""How much two texts speak of the same: their words without endings and small words."""
+"""How similar two texts are: their words without endings and stop words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> frozenset[str]:
-    """What a text speaks of: stems of its words; pairs of characters where none part words."""
+    """What a text is about: stems of its words; pairs of characters in scripts without spaces."""
     lowered = text.casefold()
     pairs = {run[at : at + 2] for run in _WIDE.findall(lowered) for at in range(len(run) - 1)}
     words = {stem(word) for word in WORD.findall(_WIDE.sub(" ", lowered)) if word not in _SMALL}

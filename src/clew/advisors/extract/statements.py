@@ -97,7 +97,7 @@ class _Reader:
         self._listed_under = ""
 
     def flush(self) -> None:
-        """End the paragraph; what follows a list stands on its own again."""
+        """End the paragraph; what follows a list no longer belongs to its heading."""
         heading = "" if self._listed_under == self._heading else self._heading
         self.found.extend(_sentences(self._paragraph, heading))
         self._paragraph.clear()
