@@ -10,7 +10,6 @@ from pathlib import Path
 
 from clew.advisors.builder.builder import build_architecture, build_vision, title_of
 from clew.advisors.checks.document import check_document
-from clew.advisors.documents.adr import file_name
 from clew.advisors.documents.document import render
 from clew.advisors.extract.facts import from_text
 from clew.advisors.extract.questions import numbered
@@ -26,7 +25,10 @@ def documents_of(description):
     facts = numbered(from_text(description), "vision")
     vision = build_vision(facts, title=title, metadata=METADATA)
     architecture, records = build_architecture(facts, title=title, vision=vision, metadata=METADATA)
-    findings = [*check_document(vision), *check_document(architecture, context=(vision, *records))]
+    findings = [
+        *check_document(vision),
+        *check_document(architecture, context=(vision, *(one.document for one in records))),
+    ]
     made = {
         "vision.md": render(vision),
         "architecture.md": render(architecture),
@@ -36,8 +38,7 @@ def documents_of(description):
         ),
     }
     for record in records:
-        name = file_name(int(record.metadata["number"]), record.title)
-        made[f"adr/{name}"] = render(record.with_metadata(number=""))
+        made[f"adr/{record.path.name}"] = render(record.document)
     return made
 
 

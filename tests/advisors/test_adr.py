@@ -98,7 +98,7 @@ def test_new_records_follow_the_style_of_the_directory():
     _, records = build_architecture(
         from_text("It must be written in Rust."), title="X", metadata={"updated": "2026-03-04"}
     )
-    rust = styled(next(one for one in records if "Rust" in one.title), "nygard", 2)
+    rust = styled(next(one.document for one in records if "Rust" in one.title), "nygard", 2)
     text = render(rust.with_metadata(number=""))
     assert text.startswith(
         "# 2. Use Rust as the language\n\nDate: 2026-03-04\n\n## Status\n\nProposed\n"
@@ -117,7 +117,7 @@ def test_records_that_exist_are_not_made_again(tmp_path):
     facts = from_text("It must be written in Rust.")
     _, records = build_architecture(facts, title="X")
     names = [file_name(number, one.title) for number, one in enumerate(records, 1)]
-    texts = [render(one.with_metadata(number="")) for one in records]
+    texts = [render(one.document) for one in records]
     known = write_all(
         tmp_path / "adr", **{Path(name).stem: text for name, text in zip(names, texts, strict=True)}
     ).files

@@ -32,7 +32,7 @@ def complete(kind):
     if kind == "vision":
         return vision, ()
     document, records = build_architecture(facts, title="Mealy", vision=vision, metadata=METADATA)
-    return document, (vision, *records)
+    return document, (vision, *(one.document for one in records))
 
 
 @pytest.fixture(scope="module")

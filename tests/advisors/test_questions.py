@@ -78,7 +78,7 @@ def test_defaults_all_the_way_make_a_document_ready():
         )
     made, records = build_architecture(architecture_facts, title="X", vision=document)
     assert open_for(architecture_facts, "architecture") == []
-    assert is_ready(check_document(made, context=(document, *records)))
+    assert is_ready(check_document(made, context=(document, *(one.document for one in records))))
 
 
 def test_a_contradiction_is_settled_by_its_answer():

@@ -55,9 +55,9 @@ def _with_tactic(goal: Item, facts: Facts) -> Item:
     stores = [one.id for one in facts.components if one.text == DATA_STORE]
     others = [one.id for one in facts.components if one.text != DATA_STORE]
     tactic = TACTICS.get(goal.get("attribute"), "")
-    return goal.but(
-        tactic=goal.get("tactic") or (f"proposed: {tactic}" if tactic else ""),
-        components=goal.get("components") or ", ".join((stores if on_data else []) or others),
+    return goal.filled(
+        tactic=f"proposed: {tactic}" if tactic else "",
+        components=", ".join((stores if on_data else []) or others),
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.advisors.builder import architecture as architecture_document
-from clew.advisors.builder import decisions as records
+from clew.advisors.builder import decisions
 from clew.advisors.builder import vision as vision_document
 from clew.advisors.builder.sections import lead
-from clew.advisors.documents.adr import AdrFile, file_name, link_to, next_number
+from clew.advisors.documents.adr import link_to
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.model import Brief, BriefSection, Document, Section
 from clew.advisors.documents.templates import PREAMBLE, TEMPLATES
@@ -23,6 +22,7 @@ from clew.advisors.extract.statements import inline, statements
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clew.advisors.documents.adr import AdrFile
     from clew.advisors.documents.model import Facts
     from clew.advisors.extract.statements import Statement
 
@@ -80,33 +80,26 @@ def build_architecture(
     metadata: Mapping[str, str] | None = None,
     adrs: Sequence[AdrFile] = (),
     adr_directory: str = "adr",
-) -> tuple[Document, list[Document]]:
+) -> tuple[Document, list[AdrFile]]:
     """The architecture that the facts and a vision allow, and the records that are new in it.
 
-    `adrs` are the records that exist; a new one has its number in its metadata, to be taken out
-    when it is written. `adr_directory` is how links in the document reach the records.
+    `adrs` are the records that exist; `adr_directory` is how links in the document reach them.
     """
     known = from_document(vision).merged(facts) if vision else facts
     known = architecture_document.prepared(numbered(known, "architecture"))
     date = (metadata or {}).get("updated", "")
-    made = records.new_records(known, title, adrs, date=date)
-    first = next_number(adrs)
-    new = [
-        AdrFile(Path(file_name(number, choice.title, adrs)), number, document, "madr")
-        for number, (choice, document) in enumerate(made, first)
-    ]
-    links = {
-        about: link_to(one, adr_directory)
-        for about, one in records.numbers(known, [*adrs, *new]).items()
-    }
+    new = decisions.new_records(known, title, adrs, date=date)
+    records = [*adrs, *new]
+    found = decisions.numbers(known, records)
+    links = {about: link_to(one, adr_directory) for about, one in found.items()}
     listed = [
         f"- {link_to(one, adr_directory)}: {one.title} ({one.status or 'no status'})"
-        for one in (*adrs, *new)
+        for one in records
     ]
     parts = architecture_document.sections(known, title, vision, links, listed)
     sections = (Section(PREAMBLE, "", 0, lead(known, "architecture")), *parts)
-    document = Document("architecture", f"Architecture: {title}", sections, dict(metadata or {}))
-    return document, [one.document.with_metadata(number=str(one.number)) for one in new]
+    name = f"Architecture: {title}"
+    return Document("architecture", name, sections, dict(metadata or {})), new
 
 
 def brief(document: Document, facts: Facts) -> Brief:

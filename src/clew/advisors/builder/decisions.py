@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from clew.advisors.documents.adr import AdrFile, plain_title
+from clew.advisors.documents.adr import AdrFile, file_name, next_number
 from clew.advisors.documents.model import Document, same_text, templated
 from clew.advisors.extract.lexicon import ALTERNATIVES, SIGNIFICANT
 from clew.advisors.extract.links import APPLICATION
@@ -64,21 +65,19 @@ def choices(facts: Facts) -> list[Choice]:
     return found
 
 
-def new_records(
-    facts: Facts, name: str, known: Sequence[AdrFile], *, date: str
-) -> list[tuple[Choice, Document]]:
-    """Records of the choices that are not recorded yet."""
+def new_records(facts: Facts, name: str, known: Sequence[AdrFile], *, date: str) -> list[AdrFile]:
+    """Records of the choices that are not recorded yet, under the next numbers."""
     recorded = {same_text(one.title) for one in known}
+    new = [one for one in choices(facts) if same_text(one.title) not in recorded]
     return [
-        (one, _record(one, name, date))
-        for one in choices(facts)
-        if same_text(one.title) not in recorded
+        AdrFile(Path(file_name(number, one.title, known)), number, _record(one, name, date), "madr")
+        for number, one in enumerate(new, next_number(known))
     ]
 
 
 def numbers(facts: Facts, records: Iterable[AdrFile]) -> dict[str, AdrFile]:
     """For each choice, by the id of what it is about, the record that has it."""
-    by_title = {same_text(plain_title(one.document)): one for one in records}
+    by_title = {same_text(one.title): one for one in records}
     found = {one.about: by_title.get(same_text(one.title)) for one in choices(facts)}
     return {about: record for about, record in found.items() if record}
 

@@ -10,7 +10,7 @@ from clew.advisors.builder import builder
 from clew.advisors.conversation.document_state import bearer_of
 from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
 from clew.advisors.documents import files, merge
-from clew.advisors.documents.adr import AdrFile, file_name, plain_title, read_directory
+from clew.advisors.documents.adr import AdrFile, read_directory
 from clew.advisors.documents.document import parse
 from clew.advisors.extract import questions
 from clew.kit.times import today
@@ -38,7 +38,7 @@ class TurnDraft:
     document: Document
     authors: dict[str, str]
     context: tuple[Document, ...]
-    records: tuple[tuple[str, Document], ...]  # new ones, by the names of their files
+    records: tuple[AdrFile, ...]  # the new ones
     skipped: tuple[str, ...] = ()
 
     @property
@@ -93,7 +93,7 @@ class Drafter:
         if self.kind == "vision":
             return _Built(builder.build_vision(facts, title=self.title), facts, ())
         vision = bearer_of(facts, self.vision.title) if self.vision else None
-        draft, made = builder.build_architecture(
+        draft, records = builder.build_architecture(
             facts,
             title=self.title,
             vision=vision,
@@ -101,20 +101,13 @@ class Drafter:
             adrs=self.records,
             adr_directory=self.records_place,
         )
-        records = tuple(self._named(one) for one in made)
-        return _Built(replace(draft, metadata={}), facts, records)
-
-    def _named(self, record: Document) -> tuple[str, Document]:
-        """A new record under its file's name, without the number that it was handed over with."""
-        plain = record.with_metadata(number="")
-        number = int(record.metadata["number"])
-        return file_name(number, plain_title(plain), self.records), plain
+        return _Built(replace(draft, metadata={}), facts, tuple(records))
 
 
 class _Built(NamedTuple):
     draft: Document
     facts: Facts
-    records: tuple[tuple[str, Document], ...]
+    records: tuple[AdrFile, ...]
 
 
 def existing_records(before: Conversation, project: Path | None) -> tuple[AdrFile, ...]:

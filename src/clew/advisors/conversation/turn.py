@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from clew.advisors.documents.adr import AdrFile
     from clew.advisors.documents.model import Brief, Document, Finding, Question
     from clew.advisors.documents.templates import Kind
     from clew.kit.call import Call
@@ -200,7 +201,7 @@ class _Turn:
             version=version,
             document=document,
             main=Written(kind, kind, document.title, text, place, action),
-            records=tuple(self._record(*one) for one in draft.records),
+            records=tuple(map(self._record, draft.records)),
             questions=asked,
             findings=findings,
             ready=is_ready(findings, asked),
@@ -237,13 +238,14 @@ class _Turn:
             why = "there is no project" if self._request.save else "saving was turned off"
             yield f"Kept in the conversation only: {why}"
 
-    def _record(self, name: str, document: Document) -> Written:
-        text, path = render(document), ""
+    def _record(self, record: AdrFile) -> Written:
+        document, path, name = record.document, "", record.path.name
         if self._project is not None:
             directory = read_directory(files.records_directory(self._project))
-            text = render(styled(document, directory.style, int(name.partition("-")[0])))
+            document = styled(document, directory.style, record.number)
             path = files.shown(self._project, directory.path / name)
-        return Written(f"{RECORDS}{name}", "adr", document.title, text, path, "created")
+        title = record.document.title
+        return Written(f"{RECORDS}{name}", "adr", title, render(document), path, "created")
 
     def stored(self, draft: TurnDraft, result: TurnResult) -> Turn:
         """The turn as the store keeps it; a document that did not change is not kept again."""

@@ -80,6 +80,11 @@ class Item:
         changed = {key.replace("_", " "): value for key, value in attributes.items()}
         return replace(self, attributes={**self.attributes, **changed})
 
+    def filled(self, **attributes: str) -> Item:
+        """The item with those of these attributes that it lacks."""
+        named = {key.replace("_", " "): value for key, value in attributes.items()}
+        return replace(self, attributes={**self.attributes, **named, **self.attributes})
+
     def as_json(self) -> dict[str, Any]:
         """The item as JSON has it."""
         return {"id": self.id, "text": self.text, "attributes": dict(self.attributes)}

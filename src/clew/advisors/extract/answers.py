@@ -54,9 +54,9 @@ def apply_answer(facts: Facts, question: Item, text: str, source: str) -> Facts:
     if topic in _LISTS:
         return _listed(facts, topic, text, source)
     if topic in _ABOUT_ITEMS:
-        prefix, lacking, attributes = _ABOUT_ITEMS[topic]
+        prefix, lacking, answered = _ABOUT_ITEMS[topic]
         said = _said_about(facts.of(prefix), text, lacking)
-        return facts.replacing(*(item.but(**attributes(item, one, source)) for item, one in said))
+        return facts.replacing(*(answered(item, one, source) for item, one in said))
     handler = _HANDLERS.get(topic)
     return handler(facts, text, source) if handler else facts
 
@@ -110,48 +110,51 @@ def _said_about(items: tuple[Item, ...], text: str, lacking: str) -> Iterator[tu
             yield item, text
 
 
-def _serving(item: Item, said: str, source: str) -> dict[str, str]:
+def _serving(item: Item, said: str, source: str) -> Item:
     known = [one for one in REFERENCE.findall(said) if one.startswith("BO-")]
-    return {"objective": ", ".join(known)} if known else {}
+    return item.but(objective=", ".join(known)) if known else item
 
 
-def _treatment(item: Item, said: str, source: str) -> dict[str, str]:
+def _treatment(item: Item, said: str, source: str) -> Item:
     found = list(_LEVEL.finditer(said))
     named = {(one[2] or "").lower(): one[1].lower() for one in found}
     plain = [one[1].lower() for one in found] or [""]
     parts = [part.strip() for part in re.split(r"[;,]", said)]
     kept = [one for one in parts if not _LEVEL.match(one) and one.lower() != "unassigned"]
-    given = {
-        "probability": named.get("probability") or named.get("likelihood") or plain[0],
-        "impact": named.get("impact") or plain[:2][-1],
-        "mitigation": inline("; ".join(kept) or said),
-        "owner": "unassigned",
-    }
-    return {name: item.get(name) or value for name, value in given.items()}
+    return item.filled(
+        probability=named.get("probability") or named.get("likelihood") or plain[0],
+        impact=named.get("impact") or plain[:2][-1],
+        mitigation=inline("; ".join(kept) or said),
+        owner="unassigned",
+    )
 
 
-def _state(item: Item, said: str, source: str) -> dict[str, str]:
+def _state(item: Item, said: str, source: str) -> Item:
     denied = re.match(r"\s*(?:no|nein|いいえ)\b", said, re.IGNORECASE)
     state = "unconfirmed" if source.startswith("default") else "refuted" if denied else "confirmed"
-    return {"state": state, "said": inline(said)}
+    return item.but(state=state, said=inline(said))
 
 
-def _integration(item: Item, said: str, source: str) -> dict[str, str]:
+def _integration(item: Item, said: str, source: str) -> Item:
     protocol, form = _PROTOCOL.search(said), _FORMAT.search(said)
     _, parted, failure = said.partition(";")
-    return {
-        "protocol": item.get("protocol") or (protocol[0] if protocol else ""),
-        "format": item.get("format") or (form[0] if form else ""),
-        "on_failure": item.get("on failure") or inline(failure if parted else said),
-    }
+    return item.filled(
+        protocol=protocol[0] if protocol else "",
+        format=form[0] if form else "",
+        on_failure=inline(failure if parted else said),
+    )
 
 
 # Topics about known items: their kind, the attribute that makes an item open, what is answered.
-_ABOUT_ITEMS: Final[dict[str, tuple[str, str, Callable[[Item, str, str], dict[str, str]]]]] = {
+_ABOUT_ITEMS: Final[dict[str, tuple[str, str, Callable[[Item, str, str], Item]]]] = {
     "serves": ("FE", "objective", _serving),
-    "interests": ("ST", "interest", lambda _item, said, _source: {"interest": inline(said)}),
+    "interests": ("ST", "interest", lambda item, said, _source: item.but(interest=inline(said))),
     "treatment": ("RI", "mitigation", _treatment),
-    "measure": ("SM", "measured by", lambda _item, said, _source: {"measured_by": inline(said)}),
+    "measure": (
+        "SM",
+        "measured by",
+        lambda item, said, _source: item.but(measured_by=inline(said)),
+    ),
     "confirm": ("AS", "question", _state),
     "integrations": ("IN", "protocol", _integration),
 }

@@ -63,15 +63,13 @@ def _with_metrics(facts: Facts) -> Facts:
         linked = next((o for o in facts.objectives if _measures(metric, o)), None)
         if linked:
             method = _METHOD.search(metric.text)
-            facts = facts.replacing(
-                metric.but(
-                    objective=linked.id,
-                    target=metric.get("target") or target_of(linked),
-                    deadline=metric.get("deadline") or deadline_of(linked),
-                    measured_by=metric.get("measured by")
-                    or (method[1].rstrip(".") if method else ""),
-                )
+            found = metric.filled(
+                objective=linked.id,
+                target=target_of(linked),
+                deadline=deadline_of(linked),
+                measured_by=method[1].rstrip(".") if method else "",
             )
+            facts = facts.replacing(found)
     measured = {one for metric in facts.metrics for one in metric.references("objective")}
     number = max((metric.number for metric in facts.metrics), default=0)
     made: list[Item] = []
@@ -117,7 +115,7 @@ def _with_components(facts: Facts) -> Facts:
     facts = _with_connections(_with_served_features(_with_technology(facts)))
     now = _parts_now(facts)
     alone = len(now) == 1 and not any(one.text == DATA_STORE for one in facts.components)
-    return facts.replacing(now[0].but(data=now[0].get("data") or "all")) if alone else facts
+    return facts.replacing(now[0].filled(data="all")) if alone else facts
 
 
 def _parts_now(facts: Facts) -> list[Item]:
