@@ -12,8 +12,8 @@ from clew.advisors.documents.document import parse, render
 from clew.kit.call import Call
 from clew.kit.errors import Cancelled, Invalid
 from clew.models.language import TooSlow, load_language_model, seconds_allowed
-from tests.advisors.conversation.conftest import Advisor
-from tests.advisors.conversation.fake_model import running_model
+from tests.advisors.conftest import Advisor
+from tests.advisors.fake_model import running_model
 
 
 @pytest.fixture

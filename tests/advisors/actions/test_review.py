@@ -14,7 +14,7 @@ from clew.kit.errors import NotFound
 from clew.specs.change.init import initialize
 from clew.specs.model import Changes
 from clew.specs.store.store import open_store
-from tests.advisors.conversation.fake_model import running_model
+from tests.advisors.fake_model import running_model
 from tests.support.repos import Repository
 
 BODY = """# Add a greeting

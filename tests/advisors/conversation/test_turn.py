@@ -20,7 +20,7 @@ from clew.advisors.documents.model import Facts
 from clew.advisors.tools import conversations
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound
-from tests.advisors.conversation.conftest import Advisor
+from tests.advisors.conftest import Advisor
 from tests.support.client import CLARIAD, StdioServer
 
 
@@ -248,7 +248,7 @@ KILLED = """
 import os, signal, sys
 from clew.advisors.conversation import store, turn as conversation
 from clew.advisors.documents import files
-from tests.advisors.conversation.conftest import Advisor
+from tests.advisors.conftest import Advisor
 
 point, project = sys.argv[1:]
 

@@ -10,7 +10,7 @@ from clew.advisors.conversation.store import opened_store
 from clew.advisors.documents.document import parse
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound
-from tests.advisors.conversation.conftest import DESCRIPTION, Advisor
+from tests.advisors.conftest import DESCRIPTION, Advisor
 
 
 def edit(path, old, new):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.advisors.conversation.conftest import DESCRIPTION, REQUIREMENTS
+from tests.advisors.conftest import DESCRIPTION, REQUIREMENTS
 from tests.support.client import BIN
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "register_mcp.sh"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "register_mcp.sh"
 
 
 class Shell:

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.advisors.tools import ADVISORS_TOOLS
-from tests.advisors.conversation.conftest import DESCRIPTION
+from tests.advisors.conftest import DESCRIPTION
 from tests.support.client import CLARIAD, CLEW, StdioServer, face, modern, pipe
 
 LIST = b'{"jsonrpc": "2.0", "id": "tools-1", "method": "list_tools"}'

@@ -12,7 +12,7 @@ from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.model import Document, Finding, Question, Section
 from clew.advisors.extract.facts import from_text
 from clew.advisors.extract.questions import answered, numbered, open_for
-from tests.advisors.test_adr import MADR, NYGARD
+from tests.advisors.documents.test_adr import MADR, NYGARD
 
 GOOD = (
     "Mealy is a web app for cooks. Today cooks plan by hand. Cooks can plan meals with Stripe. "
