@@ -6,6 +6,7 @@ import pytest
 
 from clew.advisors.conversation.turn import TurnRequest, take_turn
 from clew.kit.call import Call
+from tests.advisors.fake_model import running_model
 from tests.support.repos import Repository
 
 DESCRIPTION = (
@@ -52,6 +53,17 @@ class Advisor:
 def advisor(project):
     """Turns in the project."""
     return Advisor(project)
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A model on this machine that the environment names, with time enough on a busy machine."""
+    with running_model() as (model, address):
+        monkeypatch.setenv("CLEW_MODEL", "openai:fake")
+        monkeypatch.setenv("CLEW_MODEL_URL", address)
+        monkeypatch.setenv("CLEW_MODEL_SECONDS", "120")
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        yield model
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def _handler(model):
             model.keys.append(self.headers.get("X-Api-Key") or self.headers.get("Authorization"))
             manner = model.next_manner()
             if manner == "slow":
-                model.released.wait(30)
+                model.released.wait(180)
                 return
             if manner == "gone":
                 self.close_connection = True

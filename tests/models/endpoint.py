@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -19,6 +18,7 @@ class Endpoint:
         self.asked = []
         self.headers = []
         self.address = ""
+        self.released = threading.Event()  # ends what is slow
 
     def next_manner(self):
         return self.manners.pop(0) if len(self.manners) > 1 else self.manners[0]
@@ -72,7 +72,7 @@ def _handler(endpoint):
             endpoint.headers.append(dict(self.headers))
             manner = endpoint.next_manner()
             if manner == "slow":
-                time.sleep(1.0)
+                endpoint.released.wait(60)
             if manner == "cut":
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{")
                 return
@@ -108,6 +108,7 @@ def running(size=8):
     try:
         yield endpoint
     finally:
+        endpoint.released.set()
         server.shutdown()
         thread.join()
         server.server_close()

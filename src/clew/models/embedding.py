@@ -123,7 +123,9 @@ class EndpointEmbedder:
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key is not None:
             if not key.isascii() or not key.isprintable():
-                raise Invalid(f"{KEY} contains characters that are not allowed in a key", "Set it again.")
+                raise Invalid(
+                    f"{KEY} contains characters that are not allowed in a key", "Set it again."
+                )
             self._headers["Authorization"] = f"Bearer {key}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -220,7 +222,9 @@ def _stay_in_one_thread() -> None:
 
 
 def _missing() -> Unavailable:
-    return Unavailable("Semantic search needs numpy and wordllama, which are not installed", INSTALL)
+    return Unavailable(
+        "Semantic search needs numpy and wordllama, which are not installed", INSTALL
+    )
 
 
 def _package(name: str) -> Path:

@@ -14,7 +14,6 @@ from clew.kit.errors import NotFound
 from clew.specs.change.init import initialize
 from clew.specs.model import Changes
 from clew.specs.store.store import open_store
-from tests.advisors.fake_model import running_model
 from tests.support.repos import Repository
 
 BODY = """# Add a greeting
@@ -144,33 +143,25 @@ def test_the_tool_answers_in_words_and_data(reviewed, project):
     assert answer.data["skipped"] == ["model: none is configured (CLEW_MODEL)"]
 
 
-@pytest.fixture
-def model(monkeypatch):
-    with running_model() as (fake, address):
-        monkeypatch.setenv("CLEW_MODEL", "openai:fake")
-        monkeypatch.setenv("CLEW_MODEL_URL", address)
-        yield fake
-
-
-def test_a_model_gives_its_opinion_and_must_cite(reviewed, model):
+def test_a_model_gives_its_opinion_and_must_cite(reviewed, fake):
     reviewed.change(GOOD)
     opinions = [
         {"number": 1, "state": "met", "evidence": "app.py:4", "reason": "It returns it."},
         {"number": 2, "state": "met", "evidence": "nowhere.py:1", "reason": "Trust me."},
     ]
-    model.answer = lambda prompt: f"Here you are: {json.dumps(opinions)}"
+    fake.answer = lambda prompt: f"Here you are: {json.dumps(opinions)}"
 
     found = reviewed.look(use_model=True)
 
     assert [one["state"] for one in found.opinions] == ["met", "unclear"]
     assert found.writer == "checks and openai:fake"
-    assert "app.py" in model.prompts[0]
+    assert "app.py" in fake.prompts[0]
 
 
 @pytest.mark.parametrize("manner", ["chatter", "broken", "refused"])
-def test_a_bad_model_leaves_the_checks(reviewed, model, manner):
+def test_a_bad_model_leaves_the_checks(reviewed, fake, manner):
     reviewed.change(GOOD)
-    model.manners = [manner]
+    fake.manners = [manner]
 
     found = reviewed.look(use_model=True)
 

@@ -13,17 +13,6 @@ from clew.kit.call import Call
 from clew.kit.errors import Cancelled, Invalid
 from clew.models.language import TooSlow, load_language_model, seconds_allowed
 from tests.advisors.conftest import Advisor
-from tests.advisors.fake_model import running_model
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    """A model on this machine that the environment names."""
-    with running_model() as (model, address):
-        monkeypatch.setenv("CLEW_MODEL", "openai:fake")
-        monkeypatch.setenv("CLEW_MODEL_URL", address)
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        yield model
 
 
 def test_a_good_model_writes_sections_and_says_so(homeless, fake):
@@ -94,7 +83,7 @@ def test_time_is_bounded_and_the_result_says_degraded(homeless, fake, monkeypatc
 
     said = homeless.vision()
 
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert said.skipped[0].startswith("degraded: ")
     assert said.writer == "builder"
 
@@ -171,7 +160,7 @@ def test_without_settings_there_is_no_model():
 def test_a_model_answers_or_is_too_slow(fake):
     fake.answer = lambda prompt: prompt.upper()
     model = load_language_model()
-    answer = model.write("Shout.", "hello", until=time.monotonic() + 30, call=Call())
+    answer = model.write("Shout.", "hello", until=time.monotonic() + 120, call=Call())
     assert answer == "HELLO"
 
     fake.manners = ["slow"]
@@ -185,7 +174,7 @@ def test_the_other_kind_of_provider(fake, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     fake.answer = lambda prompt: prompt.upper()
 
-    answer = load_language_model().write("Shout.", "hi", until=time.monotonic() + 30, call=Call())
+    answer = load_language_model().write("Shout.", "hi", until=time.monotonic() + 120, call=Call())
 
     assert answer == "HI"
     assert fake.keys[0].endswith("secret")
