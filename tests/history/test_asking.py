@@ -292,7 +292,7 @@ def test_an_ambiguous_sha_names_the_candidates(tmp_path):
     index = new_index(tmp_path / "db", r, default_branch="main")
     shas = sorted(r.all_shas("main"))
     pair = next((a, b) for a, b in itertools.pairwise(shas) if a[:4] == b[:4])
-    with pytest.raises(Invalid, match="several commits") as caught:
+    with pytest.raises(Invalid, match="is ambiguous") as caught:
         get_commit(index, "r", pair[0][:4])
     assert pair[0][:12] in caught.value.message
     assert get_commit(index, "r", f"  {pair[0].upper()} ")["sha"] == pair[0]

@@ -9,8 +9,7 @@ import pytest
 from clew.history.lookup import get_commit
 from clew.history.questions.touches import page_of_touches
 from clew.history.search.filters import Filters
-from clew.history.search.results import page_of_commits
-from clew.history.search.search import SearchRequest, find, search_commits
+from clew.history.search.search import SearchRequest, find, page_of_commits, search_commits
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import new_index
 from tests.support.repos import START, Repository, generate

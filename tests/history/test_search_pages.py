@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from clew.history.questions.touches import page_of_touches
 from clew.history.search.filters import Filters
 from clew.history.search.paging import fitting
-from clew.history.search.results import page_of_commits
-from clew.history.search.search import SearchRequest
+from clew.history.search.search import SearchRequest, page_of_commits
 from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps

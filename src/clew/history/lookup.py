@@ -24,6 +24,12 @@ def bounded(limit: int) -> int:
     return max(0, min(limit, MOST_ANSWERS))
 
 
+def page(items: str, found: Sequence[Any], limit: int, **beside: Any) -> dict[str, Any]:
+    """The first answers under the name `items`, how many there are, and what goes with them."""
+    most = bounded(limit)
+    return {**beside, "total": len(found), "limit": most, items: list(found[:most])}
+
+
 def lower_bound(since: int | None) -> int:
     """The earliest time that is wanted, as a number that the index can hold."""
     return -ALWAYS if since is None else max(-ALWAYS, min(since, ALWAYS))
@@ -83,7 +89,7 @@ def find_record(store: HistoryStore, repo_name: str, sha: str, missing: str) -> 
         raise NotFound(missing)
     if len(found) > 1:
         candidates = ", ".join(one.sha[:12] for one in found[:_MOST_CANDIDATES])
-        raise Invalid(f"{sha} stands for several commits: {candidates}", "Give more of the SHA.")
+        raise Invalid(f"{sha} is ambiguous: {candidates}", "Give more of the SHA.")
     return found[0]
 
 

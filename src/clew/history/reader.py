@@ -48,7 +48,7 @@ def answered(
 ) -> Answer:
     """What `work` finds in one state of the index, and how fresh that is of these repositories.
 
-    The text is exactly what was found; `freshness` stands beside it in the data for programs.
+    The text is exactly what was found; `freshness` is added to the data for programs.
     """
     with reading_store(call).snapshot() as store:
         found = work(store)

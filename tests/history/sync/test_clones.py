@@ -243,7 +243,7 @@ def test_the_place_of_a_clone_is_ours(cm, origin, synced):
 
     said = cm("update-repo", "project", "--path", synced.root, code=1)
 
-    assert "is a clone that Clew made" in said.err
+    assert "is a clone that Clew manages" in said.err
 
 
 def test_a_renamed_clone_goes_on_and_its_old_name_is_free(cm, origin, clones):

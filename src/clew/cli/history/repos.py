@@ -83,7 +83,7 @@ def remove_repo(name: str, db: str | None) -> Outcome:
 @database_option
 def update_repo(name: str, db: str | None, **options: Any) -> Outcome:
     """Change a repository's name, location, or what is indexed."""
-    from clew.history.sync.settings import update
+    from clew.history.sync.repositories import update
 
     change = update(open_index(db, for_writing=True), name, _wanted(options))
     shown = change.repo.name

@@ -82,8 +82,7 @@ def search(
     message:x limit where to search. Without words: all commits that pass the filters, newest
     first.
     """
-    from clew.history.search.results import page_of_commits
-    from clew.history.search.search import SearchRequest
+    from clew.history.search.search import SearchRequest, page_of_commits
 
     text = " ".join(query)
     if not query and not any(options[name] for name in _NARROWING):

@@ -38,7 +38,7 @@ class RefFiles:
         return next((sha for sha in found if sha), None)
 
     def head_ref(self) -> str | None:
-        """The branch that HEAD stands on."""
+        """The branch that HEAD points to."""
         text = _text(self._own / "HEAD") or ""
         return text.removeprefix("ref:").strip() if text.startswith("ref:") else None
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clew.history.lookup import bounded
+from clew.history.lookup import page
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
 from clew.kit.git import PLAIN_DIFF, seconds_of
 from clew.kit.text.diff import unquote
@@ -14,6 +14,7 @@ from clew.kit.text.diff import unquote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from clew.history.model import Repo
     from clew.history.store.interface import HistoryStore
 
 _NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
@@ -41,25 +42,27 @@ def blame(
     limit: int = 100,
 ) -> dict[str, Any]:
     """The commit behind each line of a file: moved and copied lines followed, spaces ignored."""
-    repo = store.find_repo(repo_name)
-    first, last = line_range(start, end)
-    commit = resolve(repo, rev)
-    name = tracked(repo, commit, path)
+    repo, (first, last), commit, name = _lines(store, repo_name, path, (start, end), rev)
     span = () if start is None and end is None else ("-L", f"{first},{last}")
     output = repo_git(
         repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv", *span, commit, "--", name
     )
-    found = _merged(map(_entry, porcelain(output)))
-    shown = found[: bounded(limit)]
-    known = store.known(repo.repo_id, list({entry["sha"] for entry in shown}))
-    return {
-        "repo": repo.name,
-        "path": name,
-        "rev": commit,
-        "total": len(found),
-        "limit": bounded(limit),
-        "lines": [{**entry, "indexed": entry["sha"] in known} for entry in shown],
-    }
+    merged = _merged(map(_entry, porcelain(output)))
+    found = page("lines", merged, limit, repo=repo.name, path=name, rev=commit)
+    known = store.known(repo.repo_id, {entry["sha"] for entry in found["lines"]})
+    for entry in found["lines"]:
+        entry["indexed"] = entry["sha"] in known
+    return found
+
+
+def _lines(
+    store: HistoryStore, repo_name: str, path: str, lines: tuple[int | None, int | None], rev: str
+) -> tuple[Repo, tuple[int, int | None], str, str]:
+    """The repository, the lines, the commit and the file that were named."""
+    repo = store.find_repo(repo_name)
+    wanted = line_range(*lines)
+    commit = resolve(repo, rev)
+    return repo, wanted, commit, tracked(repo, commit, path)
 
 
 def porcelain(output: bytes) -> Iterator[BlamedLine]:
@@ -122,24 +125,14 @@ def line_history(
     limit: int = 20,
 ) -> dict[str, Any]:
     """The commits that changed lines of a file, newest first."""
-    repo = store.find_repo(repo_name)
-    first, last = line_range(start, end)
-    commit = resolve(repo, rev)
-    name = tracked(repo, commit, path)
+    repo, (first, last), commit, name = _lines(store, repo_name, path, (start, end), rev)
     output = repo_git(
         repo, "log", "--no-patch", *PLAIN_DIFF, "--encoding=UTF-8", f"--format={_FIELDS}",
         f"-L{first},{last}:{name}", commit, "--",
     )  # fmt: skip
     fields = os.fsdecode(output).split("\x00")
     found = [_commit(fields[at : at + 5]) for at in range(0, len(fields) - 5, 5)]
-    return {
-        "repo": repo.name,
-        "path": name,
-        "rev": commit,
-        "total": len(found),
-        "limit": bounded(limit),
-        "commits": found[: bounded(limit)],
-    }
+    return page("commits", found, limit, repo=repo.name, path=name, rev=commit)
 
 
 def _commit(fields: list[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.lookup import bounded, clean_path, lower_bound
+from clew.history.lookup import clean_path, lower_bound, page
 from clew.history.questions.file_history import path_changes
 
 if TYPE_CHECKING:
@@ -35,12 +35,7 @@ def co_change(
         if other not in own and count >= min_support
     ]
     partners.sort(key=lambda one: (-one["support"], one["path"]))
-    return {
-        "repo": repo.name,
-        "path": path,
-        "commits": counted,
-        "left_out": len(touched) - counted,
-        "total": len(partners),
-        "limit": bounded(limit),
-        "files": partners[: bounded(limit)],
-    }
+    left_out = len(touched) - counted
+    return page(
+        "files", partners, limit, repo=repo.name, path=path, commits=counted, left_out=left_out
+    )

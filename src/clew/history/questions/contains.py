@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.history.git.ref_files import RefFiles
-from clew.history.lookup import bounded, find_commit
+from clew.history.lookup import find_commit, page
 from clew.history.questions.repo_git import repo_git
 
 if TYPE_CHECKING:
@@ -22,15 +22,10 @@ def contains(store: HistoryStore, repo_name: str, sha: str, *, limit: int = 100)
     listed = repo_git(
         repo, "for-each-ref", f"--contains={found.sha}", "--format=%(refname)", *_KINDS
     )
-    refs = listed.decode("utf-8", "replace").splitlines()
     followed = _followed(store, repo)
-    return {
-        "repo": repo.name,
-        "sha": found.sha,
-        "total": len(refs),
-        "limit": bounded(limit),
-        "refs": [{"ref": ref, "indexed": ref in followed} for ref in refs[: bounded(limit)]],
-    }
+    names = listed.decode("utf-8", "replace").splitlines()
+    refs = [{"ref": name, "indexed": name in followed} for name in names]
+    return page("refs", refs, limit, repo=repo.name, sha=found.sha)
 
 
 def _followed(store: HistoryStore, repo: Repo) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.lookup import bounded, briefs, clean_path, lower_bound, span
+from clew.history.lookup import briefs, clean_path, lower_bound, page, span
 
 if TYPE_CHECKING:
     from clew.history.model import Repo
@@ -24,16 +24,13 @@ def file_history(
         for change in path_changes(store, repo, clean_path(path))
         if change.author_time >= earliest
     ]
-    listed = changes[: bounded(limit)]
-    heads = briefs(store, [change.id for change in listed])
-    return {
-        "total": len(changes),
-        "limit": bounded(limit),
-        "commits": [
-            head | {key: getattr(change, key) for key in _SHOWN}
-            for head, change in zip(heads, listed, strict=True)
-        ],
-    }
+    found = page("commits", changes, limit)
+    heads = briefs(store, [change.id for change in found["commits"]])
+    found["commits"] = [
+        head | {key: getattr(change, key) for key in _SHOWN}
+        for head, change in zip(heads, found["commits"], strict=True)
+    ]
+    return found
 
 
 def path_changes(store: HistoryStore, repo: Repo, path: str) -> list[Change]:

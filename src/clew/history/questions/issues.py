@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from clew.history.lookup import bounded, briefs, chosen_repos
+from clew.history.lookup import briefs, chosen_repos, page
 from clew.history.store.interface import any_phrase
 from clew.kit.errors import Invalid
 from clew.kit.text.tokens import WORD
@@ -59,17 +59,13 @@ def by_issue(
         named = [ref for ref in refs if wanted & _names(ref["ref"])]
         if named:
             hits.append((commit.id, named))
-    shown = hits[: bounded(limit)]
-    heads = briefs(store, [hit[0] for hit in shown])
-    return {
-        "issue": issue,
-        "total": len(hits),
-        "limit": bounded(limit),
-        "commits": [
-            {**head, "closes": any(ref["closes"] for ref in refs)}
-            for head, (_, refs) in zip(heads, shown, strict=True)
-        ],
-    }
+    found = page("commits", hits, limit, issue=issue)
+    heads = briefs(store, [hit[0] for hit in found["commits"]])
+    found["commits"] = [
+        {**head, "closes": any(ref["closes"] for ref in refs)}
+        for head, (_, refs) in zip(heads, found["commits"], strict=True)
+    ]
+    return found
 
 
 def _as_reference(issue: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.history.lookup import bounded, clean_path, lower_bound
+from clew.history.lookup import clean_path, lower_bound, page
 from clew.history.questions.file_history import path_changes
 
 if TYPE_CHECKING:
@@ -32,17 +32,15 @@ def owners(
     changes += store.directory_changes(repo.repo_id, name)
     changes = [change for change in changes if change.author_time >= lower_bound(since)]
     ranked = _ranked(store, changes)
-    return {
-        "repo": repo.name,
-        "path": name,
-        "total": len(ranked),
-        "limit": bounded(limit),
-        "commits": len({change.id for change in changes}),
-        "bus_factor": _bus_factor([owner["share"] for owner in ranked]),
-        "owners": [
-            {**owner, "share": round(owner["share"], 4)} for owner in ranked[: bounded(limit)]
-        ],
-    }
+    return page(
+        "owners",
+        [{**owner, "share": round(owner["share"], 4)} for owner in ranked],
+        limit,
+        repo=repo.name,
+        path=name,
+        commits=len({change.id for change in changes}),
+        bus_factor=_bus_factor([owner["share"] for owner in ranked]),
+    )
 
 
 def _ranked(store: HistoryStore, changes: Sequence[Change]) -> list[dict[str, Any]]:

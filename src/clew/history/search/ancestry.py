@@ -1,4 +1,4 @@
-"""Which indexed commits a branch, a tag or a commit reaches, told by the index alone."""
+"""Which indexed commits a branch, a tag or a commit reaches, according to the index alone."""
 
 from __future__ import annotations
 

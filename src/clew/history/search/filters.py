@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from clew.history.store.interface import HistoryStore, Span
 
 STATUSES = "AMDRCT"
-# Up to so many commits are listed; with more it is quicker to ask each one that matches.
+# Up to this many commits are listed; with more it is quicker to check each match.
 _FEW = 3000
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a commit must be to count, as it was asked; None asks nothing."""
+    """What a commit must be to count, as requested; None does not filter."""
 
     repos: Sequence[str] | None = None
     paths: Sequence[str] | None = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from clew.history.store.interface import CommitFilter, Dated, HistoryStore
 
 _WINDOW = 256
-# So many commits that are newer than their place says are asked for one by one.
+# Up to this many commits that are newer than their place in history are checked one by one.
 _FEW_LATE = 64
 _END = (ALWAYS, ALWAYS)
 
@@ -25,7 +25,7 @@ def newest(
     after: tuple[int, ...] | None = None,
     excluded: frozenset[int] = frozenset(),
 ) -> tuple[list[Dated], bool]:
-    """At most so many matches by author time, as (time, id); and whether there are no others.
+    """The newest matches by author time, as (time, id); and whether there are no others.
 
     Those behind `after` alone, and none of the excluded.
     """

@@ -79,7 +79,7 @@ def _mark_of(*asked: object) -> str:
 
 
 def _unusable(message: str) -> Invalid:
-    return Invalid(message, "Leave it out to begin anew, with the same words and filters.")
+    return Invalid(message, "Omit it to start over with the same words and filters.")
 
 
 def fitting(sizes: list[tuple[int, int]], most: int) -> tuple[int, set[int]]:

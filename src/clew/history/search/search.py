@@ -11,24 +11,31 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from clew.history.lookup import patch_text
 from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
 from clew.history.search.filters import Filters, resolve_filters
 from clew.history.search.matches import newest
-from clew.history.search.paging import Cursor
+from clew.history.search.paging import Cursor, fitting
 from clew.history.search.query import PLACES, Query, parse_query, within
+from clew.history.search.snippets import snippets
 from clew.history.store.interface import QueryNotUnderstood
 from clew.kit.errors import Invalid
+from clew.kit.jsontext import dumps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clew.history.store.interface import CommitFilter, HistoryStore, Match
 
+MAX_CHARACTERS = 20_000
+SNIPPETS = 3
+_MOST_SNIPPETS = 50
+_MOST_COMMITS = 500
 SORTS = ("relevance", "date")
-# Of the newest matches so many are ranked, and half as many of older ones in messages.
+# How many of the newest matches are ranked, and half as many of older ones in messages.
 _CANDIDATES = 256
 _FEWEST_CANDIDATES = 50
-# Where few matches pass the filters, these do, once so many commits have been gone through.
+# Where few matches pass the filters, these are enough once _DEPTH commits have been read.
 _ENOUGH = 20
 _DEPTH = 8192
 _MOST_RESULTS = 1 << 31
@@ -58,14 +65,14 @@ class Page:
     total: int | None
 
     def next_cursor(self, shown: int) -> str | None:
-        """Where to go on when so many of the page were shown."""
+        """The cursor of the next page, after this many results were shown."""
         is_end = shown == 0 or (shown == len(self.ids) and not self.has_more)
         return None if is_end else self.behind[shown - 1].text()
 
 
 @dataclass(frozen=True)
 class Found:
-    """One page of a search, and what it was asked."""
+    """One page of a search, and its query and filter."""
 
     page: Page
     is_changed: bool
@@ -127,6 +134,56 @@ def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
         }
         for commit in (commits[commit_id] for commit_id in ids)
     ]
+
+
+def page_of_commits(
+    store: HistoryStore,
+    asked: SearchRequest,
+    *,
+    limit: int = 20,
+    cursor: str | None = None,
+    lines: int = SNIPPETS,
+    max_chars: int | None = None,
+) -> dict[str, Any]:
+    """Commits with the lines that match, as many as fit, and where the next page begins."""
+    most = min(limit, _MOST_COMMITS)
+    found = find(store, asked, limit=most, cursor=cursor)
+    commits = documented(store, found)
+    for commit_id, commit in zip(found.page.ids, commits, strict=True):
+        commit["snippets"] = _snippets(store, commit_id, found, min(lines, _MOST_SNIPPETS))
+    shown, left_out = _fit(commits, max_chars)
+    answer: dict[str, Any] = {
+        "commits": shown,
+        "total": found.page.total,
+        "next_cursor": found.page.next_cursor(len(shown)),
+        "left_out": left_out,
+    }
+    return {**answer, "index_changed": True} if found.is_changed else answer
+
+
+def _fit(
+    commits: list[dict[str, Any]], max_chars: int | None
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """As much as fits: lines go first, then commits; and how much was left out."""
+    if max_chars is None:
+        return commits, {"commits": 0, "snippets": 0}
+    sizes = [(len(dumps({**c, "snippets": []})), len(dumps(c))) for c in commits]
+    count, bare = fitting(sizes, max_chars)
+    shown = [{**c, "snippets": []} if n in bare else c for n, c in enumerate(commits[:count])]
+    lines = sum(len(commits[number]["snippets"]) for number in bare)
+    return shown, {"commits": len(commits) - count, "snippets": lines}
+
+
+def _snippets(store: HistoryStore, commit_id: int, found: Found, most: int) -> list[dict[str, Any]]:
+    if found.query is None or most <= 0:
+        return []
+    patch = patch_text(store, commit_id)
+    if patch is None:
+        return []
+    wanted = None if found.wanted.paths is None else frozenset(found.wanted.paths.values())
+    return snippets(
+        patch, found.query, most=most, shows_path=lambda path: wanted is None or path in wanted
+    )
 
 
 class _Pages:

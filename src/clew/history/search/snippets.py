@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LINE_CHARACTERS = 200
 _BEFORE_MATCH = 60
-# So many places are looked at for each term, and of the lines that show it so many are weighed.
+# Maximum number of places examined for each term, and of matching lines that are compared.
 _MOST_PLACES = 2000
 _MOST_LINES = 20
 _ORDER = ("added", "removed", "context")
@@ -42,7 +42,7 @@ def snippets(
     most: int,
     shows_path: Callable[[str], bool] = lambda _: True,
 ) -> list[dict[str, Any]]:
-    """At most so many lines, those with the most terms and the changed ones first."""
+    """The best lines: those with the most terms and the changed ones first."""
     if most <= 0:
         return []
     found = _found(patch, query.terms)

@@ -41,7 +41,7 @@ _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a note: what stands under one heading."""
+    """One part of a note: the text under one heading."""
 
     source: str
     project: str
@@ -67,7 +67,7 @@ class Notes:
     skipped: list[str] = field(default_factory=list)
 
     def refresh(self, roots: Sequence[tuple[Path, str]]) -> None:
-        """Read what is new or changed, forget what is gone."""
+        """Read new and changed files, drop deleted ones."""
         self.skipped = []
         present: dict[Path, _Note] = {}
         for root, project in roots:
@@ -199,7 +199,7 @@ def _read(path: Path) -> str:
 
 
 def sections(text: str, source: str, project: str) -> Iterator[Section]:
-    """A note's sections: what stands under each heading, with the headings above it."""
+    """A note's sections: the text under each heading, with the headings above it."""
     above: list[tuple[int, str]] = []
     lines: list[str] = []
     start = 1

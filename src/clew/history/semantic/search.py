@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound
-from clew.history.model import first_id
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.interface import any_phrase
 from clew.kit.errors import ClewError, Invalid
@@ -123,7 +122,7 @@ def fused(lists: Mapping[str, Sequence[int]]) -> list[tuple[int, float, list[str
 
 
 def _if_possible(asked: SemanticRequest, mode: str, store: HistoryStore) -> list[int]:
-    """The commits by meaning; where that cannot be, words alone must do, unless told otherwise."""
+    """The commits by meaning; without vectors none, unless the mode needs them."""
     try:
         return _by_meaning(store, asked)
     except ClewError as error:
@@ -166,6 +165,5 @@ def _without_vector(store: HistoryStore, repos: Sequence[Repo], vectors: CommitV
     """How many commits came after the last that has a vector."""
     known = vectors.last_ids()
     return sum(
-        store.count_after(repo.repo_id, known.get(repo.repo_id, first_id(repo.repo_id)))
-        for repo in repos
+        1 for repo in repos for _ in store.counted_commits(repo.repo_id, known.get(repo.repo_id, 0))
     )

@@ -1,8 +1,8 @@
 """Vectors of commits: made of their messages, kept in step with the index, compared with a text.
 
 Each chunk holds up to `_CHUNK` vectors of one repository as bytes, with a scale each. A vector
-is known by its commit's id and a mark of its SHA, so that vectors of an index that was built
-anew are never taken for others.
+is identified by its commit's id and a mark of its SHA, so that vectors never match the commits
+of an index that was rebuilt.
 """
 
 from __future__ import annotations

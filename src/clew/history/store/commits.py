@@ -142,21 +142,14 @@ class SqliteCommits(SqliteBase):
             "SELECT id, sha, parents FROM commit_rows WHERE id BETWEEN ? AND ?", span_of(repo_id)
         )
 
-    def counted_commits(self, repo_id: int) -> Iterator[tuple[int, bytes]]:
-        """Id and SHA of the commits that count, in their order."""
+    def counted_commits(self, repo_id: int, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Id and SHA of the commits that count, in their order; those after one, or all."""
+        first, last = span_of(repo_id)
         return self._tuples().execute(
             "SELECT c.id, c.sha FROM commit_rows c"  # noqa: S608
             f" WHERE c.id BETWEEN ? AND ? AND {COUNTED} ORDER BY c.id",
-            span_of(repo_id),
+            (max(first, after + 1), last),
         )
-
-    def count_after(self, repo_id: int, commit_id: int) -> int:
-        """How many commits that count come after one."""
-        row = self.connection.execute(
-            f"SELECT count(*) FROM commit_rows c WHERE c.id > ? AND c.id <= ? AND {COUNTED}",  # noqa: S608
-            (commit_id, span_of(repo_id)[1]),
-        ).fetchone()
-        return int(row[0])
 
     def unread_commits(self, repo_id: int) -> list[UnreadCommit]:
         """The commits whose diffs could not be read."""

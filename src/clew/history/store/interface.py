@@ -300,11 +300,8 @@ class HistoryStore(Protocol):
     def ancestry(self, repo_id: int) -> Iterator[tuple[int, bytes, bytes]]:
         """Id, SHA and the parents' SHAs in a row, of every commit; SHAs are 20 bytes each."""
 
-    def counted_commits(self, repo_id: int) -> Iterator[tuple[int, bytes]]:
-        """Id and SHA of the commits that count, in their order."""
-
-    def count_after(self, repo_id: int, commit_id: int) -> int:
-        """How many commits that count come after one."""
+    def counted_commits(self, repo_id: int, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Id and SHA of the commits that count, in their order; those after one, or all."""
 
     def unread_commits(self, repo_id: int) -> list[UnreadCommit]:
         """The commits whose diffs could not be read."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clew.history.store.interface import CommitFilter, CommitRecord, Dated, Match, Span
 
 _MATCHES = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
-# Above so many rows it is quicker to walk the newest commits than to sort all that match.
+# Above this many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
 
 

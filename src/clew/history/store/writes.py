@@ -143,7 +143,7 @@ class SqliteWrites(SqliteBase):
         return cursor.lastrowid
 
     def _forget_numbers(self) -> None:
-        """Drop remembered numbers: the rows that they stood for may be gone."""
+        """Drop remembered numbers: their rows may have been deleted."""
         self._people.clear()
         self._paths.clear()
 
@@ -248,7 +248,7 @@ class SqliteWrites(SqliteBase):
         )
 
     def _delete_text(self, commit_id: int) -> None:
-        """Take a commit out of the text indexes, which need to be told what they hold of it."""
+        """Take a commit out of the text indexes, which must be given what they hold of it."""
         row = self.connection.execute(
             "SELECT c.subject, c.body, c.preview, length(c.parents) / 20 AS parents, p.blob"
             " FROM commit_rows c LEFT JOIN patch_rows p ON p.patch_id = c.patch_id WHERE c.id = ?",

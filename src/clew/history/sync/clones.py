@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.model import Repo
-from clew.history.sync.repositories import check_filters, check_name, index_lock, remove
-from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
+from clew.history.sync.repositories import check_filters, check_name, index_lock, is_taken, remove
+from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_environment, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
@@ -73,7 +73,10 @@ def add_clone(
     check_filters(exclude, author)
     wanted = check_name(name if name is not None else name_of_url(check_url(url)))
     check_url(url)
-    _refuse_taken(store, wanted)
+    if is_taken(store, wanted):
+        raise Conflict(
+            f"A repo named '{wanted}' already exists. Use 'commitmux status' to see all repos."
+        )
     if announce is not None:
         announce(f"Cloning {wanted} from {shown_url(url)}...")
     place = _cloned(clones_directory(store), wanted, url, shown=announce is not None)
@@ -124,16 +127,6 @@ def is_own_clone(store: HistoryStore, place: Path) -> bool:
     inside = place.parent.resolve() == clones_directory(store).resolve()
     real = place.name not in ("", ".", "..") and place.is_dir() and not place.is_symlink()
     return inside and real and (place / _OWN).is_file()
-
-
-def _refuse_taken(store: HistoryStore, name: str) -> None:
-    try:
-        store.find_repo(name)
-    except NotFound:
-        return
-    raise Conflict(
-        f"A repo named '{name}' already exists. Use 'commitmux status' to see all repos."
-    )
 
 
 def _cloned(clones: Path, name: str, url: str, *, shown: bool) -> Path:

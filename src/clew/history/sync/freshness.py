@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.history.git.ref_files import RefFiles
-from clew.history.lookup import bounded
+from clew.history.lookup import page
 from clew.kit.errors import ClewError
 
 if TYPE_CHECKING:
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
     Stamp = tuple[tuple[int, int, int] | None, ...]
 
-_MOST_TOLD = 10
+_MOST_LISTED = 10
 _MOST_STEPS = 256
 _MOST_KEPT = 500
 _heads: dict[tuple[str, str], tuple[list[Path], Stamp, str | None, dict[str, str]]] = {}
 
 
 def freshness(store: HistoryStore, repos: Sequence[Repo]) -> dict[str, Any]:
-    """Whether the index stands where these repositories stand, told by their files alone.
+    """Whether the index is up to date with these repositories, read from their ref files alone.
 
-    `stale` is null when that cannot be told. Repositories that are not fresh are listed, with
+    `stale` is null when that is unknown. Repositories that are not fresh are listed, with
     how many commits are missing where new commits still lie as single files, else null.
     """
-    told = [entry for repo in repos if (entry := _state_of(store, repo))]
-    if not told:
+    outdated = [entry for repo in repos if (entry := _state_of(store, repo))]
+    if not outdated:
         return {"stale": False}
-    name = f" --repo {told[0]['repo']}" if len(told) == 1 else ""
+    name = f" --repo {outdated[0]['repo']}" if len(outdated) == 1 else ""
     return {
-        "stale": True if any(entry["stale"] for entry in told) else None,
-        "repos": told[:_MOST_TOLD],
+        "stale": True if any(entry["stale"] for entry in outdated) else None,
+        "repos": outdated[:_MOST_LISTED],
         "sync": f"commitmux sync{name}",
     }
 
@@ -105,7 +105,7 @@ def _stat(file: Path) -> tuple[int, int, int] | None:
 
 
 def _count_loose(store: HistoryStore, repo: Repo, tips: list[str]) -> int | None:
-    """How many commits the tips reach before indexed ones, by their files; None if not told."""
+    """How many commits the tips reach before indexed ones, by their files; None if unknown."""
     refs = RefFiles(Path(repo.local_path))
     waiting = list(tips)
     seen: set[str] = set()
@@ -140,12 +140,12 @@ def repo_status(store: HistoryStore, repo: Repo) -> dict[str, Any]:
 
 def list_repos(store: HistoryStore, *, limit: int = 100) -> dict[str, Any]:
     """All repositories with what is indexed of them; no git is started."""
-    repos = store.repos()
-    listed = [describe_repo(store, repo) for repo in repos[: bounded(limit)]]
-    return {"total": len(repos), "limit": bounded(limit), "repos": listed}
+    found = page("repos", store.repos(), limit)
+    found["repos"] = [_described(store, repo) for repo in found["repos"]]
+    return found
 
 
-def describe_repo(store: HistoryStore, repo: Repo) -> dict[str, Any]:
+def _described(store: HistoryStore, repo: Repo) -> dict[str, Any]:
     """One repository: how much is indexed, up to which commit, and where its ref is now."""
     state, done = store.state(repo.repo_id), store.tips(repo.repo_id)
     main = repo.default_branch or "HEAD"

@@ -1,23 +1,27 @@
-"""Registering repositories: what may be one, under which name, and forgetting it again."""
+"""Registered repositories: adding them, changing their settings, removing them."""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.history.model import Repo
-from clew.kit.errors import Invalid
-from clew.kit.git import GitError, git_line, run_git
+from clew.history.sync.refs import read_tips
+from clew.kit.errors import Conflict, Invalid
+from clew.kit.git import GitError, git_line, guard, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from clew.history.store.interface import HistoryStore
 
+_READ_ANEW = ("exclude_prefixes", "author_filter")
 _NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")
 
 
@@ -92,6 +96,57 @@ def check_filters(exclude: Sequence[str], author: str | None) -> None:
         raise Invalid("An empty --exclude would leave every path out", "Use --clear-exclude.")
     if author is not None and not author.strip():
         raise Invalid("An empty --author would leave every commit out", "Use --no-author.")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an update did."""
+
+    repo: Repo
+    changed: tuple[str, ...]
+
+    @property
+    def needs_full_sync(self) -> bool:
+        """Whether commits that are indexed already were read with other settings."""
+        return any(name in _READ_ANEW for name in self.changed)
+
+
+def update(store: HistoryStore, name: str, wanted: dict[str, Any]) -> Change:
+    """Give a repository these settings; the names are those of `Repo`."""
+    repo = store.find_repo(name)
+    _check(store, repo, wanted)
+    if "local_path" in wanted:
+        wanted = {**wanted, "local_path": _new_place(repo, Path(wanted["local_path"]))}
+    new = replace(repo, **wanted)
+    changed = tuple(key for key in wanted if getattr(repo, key) != getattr(new, key))
+    if "default_branch" in changed and new.default_branch and Path(new.local_path).is_dir():
+        read_tips(Path(new.local_path), new)
+    if changed:
+        store.update_repo(new)
+    return Change(new, changed)
+
+
+def _check(store: HistoryStore, repo: Repo, wanted: dict[str, Any]) -> None:
+    name = wanted.get("name")
+    if name is not None and name != repo.name and is_taken(store, check_name(name)):
+        raise Conflict(f"A repo named '{name}' already exists.", "Choose another name.")
+    if wanted.get("default_branch") is not None:
+        guard(wanted["default_branch"])
+    check_filters(wanted.get("exclude_prefixes", ()), wanted.get("author_filter"))
+
+
+def is_taken(store: HistoryStore, name: str) -> bool:
+    """Whether a repository has this name."""
+    return any(repo.name == name for repo in store.repos())
+
+
+def _new_place(repo: Repo, path: Path) -> str:
+    if repo.managed_clone:
+        raise Invalid(
+            f"'{repo.name}' is a clone that Clew manages; its path cannot be changed",
+            "Use 'commitmux remove-repo', then 'commitmux add-repo' with the path.",
+        )
+    return str(repository_root(path))
 
 
 def remove(store: HistoryStore, name: str) -> int:

@@ -36,7 +36,7 @@ def bring_up_to_date(
     full: bool = False,
     may_skip: bool = False,
 ) -> SyncResult:
-    """Read a repository's new commits, or with `full` all of them anew.
+    """Read a repository's new commits, or with `full` all of them again.
 
     With `may_skip` nothing is done while another sync of the repository waits for its turn: it
     will look at the refs only then, and so see everything that is there now.
@@ -50,7 +50,7 @@ def bring_up_to_date(
         with index_lock(store):
             if queue is not None:
                 queue.release()
-            done = _read_anew(store, repo, progress) if full else sync_repo(store, repo, progress)
+            done = _rebuild(store, repo, progress) if full else sync_repo(store, repo, progress)
     finally:
         if queue is not None:
             queue.release()
@@ -67,7 +67,7 @@ def _fetch(store: HistoryStore, repo: Repo) -> None:
         raise
 
 
-def _read_anew(store: HistoryStore, repo: Repo, progress: Progress | None) -> SyncResult:
+def _rebuild(store: HistoryStore, repo: Repo, progress: Progress | None) -> SyncResult:
     """Index a repository in a file beside the index, then put it in the old one's place at once."""
     with _scratch(store.path) as path, SqliteHistory.create(path, is_scratch=True) as fresh:
         copied = fresh.add_repo(replace(repo, repo_id=0))

@@ -84,8 +84,7 @@ def find(arguments: JsonObject, call: Call) -> Answer:
     from clew.history.reader import answered
     from clew.history.search.dates import moment
     from clew.history.search.filters import Filters
-    from clew.history.search.results import MAX_CHARACTERS, SNIPPETS, page_of_commits
-    from clew.history.search.search import SearchRequest
+    from clew.history.search.search import MAX_CHARACTERS, SNIPPETS, SearchRequest, page_of_commits
     from clew.kit.answer import Answer
 
     filters = Filters(

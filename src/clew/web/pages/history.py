@@ -61,8 +61,7 @@ def _asked(given: dict[str, str]) -> SearchRequest:
 
 
 def _results(store: HistoryStore, asked: SearchRequest, cursor: str | None) -> dict[str, Any]:
-    from clew.history.search.results import page_of_commits
-    from clew.history.search.search import find
+    from clew.history.search.search import find, page_of_commits
 
     with store.snapshot():
         found = page_of_commits(store, asked, limit=_PAGE, cursor=cursor or None)
