@@ -41,7 +41,7 @@ class Visit:
     def __init__(self, browser, server, **settings):
         settings = {"viewport": WIDE, "color_scheme": "light", **settings}
         self.context = browser.new_context(**settings)
-        self.context.set_default_timeout(15000)
+        self.context.set_default_timeout(60000)
         self.server = server
         self.origin = server.url.partition("/?")[0]
         self.troubles = []

@@ -28,7 +28,7 @@ def test_hostile_specs_are_shown_and_do_nothing(shop, visit):
         for path in ("/", f"/specs/{SPEC}", f"/specs/{SPEC}/edit", "/?q=<script>", "/?label=<b>"):
             assert opened.go(path) == 200
             page = opened.page
-            page.wait_for_timeout(100)
+            page.wait_for_load_state("load")
             assert page.evaluate("window.hacked") is None
             assert page.locator("main img, main script, main b:has-text('out')").count() == 0
             assert page.locator("a[href^=javascript]").count() == 0

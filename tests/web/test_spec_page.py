@@ -94,7 +94,7 @@ def test_a_comment_on_a_diff_reaches_the_next_attempt(shop, visit):
         row.get_by_role("button", name="Comment on line 2").click()
         page.keyboard.type("Close the file, please.\nUse with.")
         page.get_by_role("button", name="Add comment").first.click()
-        page.get_by_text("the next attempt is told").wait_for()
+        page.get_by_text("the next attempt gets it").wait_for()
         page.locator("tr.remark", has_text="Close the file, please.").wait_for()
     spec = shop.store.load(ATTENTION)
     assert "- `src/customers.py:2` Close the file, please.\n  Use with." in spec.body

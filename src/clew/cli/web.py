@@ -18,6 +18,7 @@ from clew.kit.times import parse_iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from socket import socket
 
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _PORT = "8766"
 _WATCH_SECONDS = 1.0
-_WIDE = 100  # columns side by side need so many letters
+_WIDE = 100  # letters that columns side by side need
 _TONES = {
     "ready": "green",
     "blocked": "magenta",
@@ -78,7 +79,7 @@ def web(
         say("clew: this is plain HTTP: whoever can listen in on the network sees the token.")
     site = Site(root, settings=settings, read_only=read_only)
     if opens:
-        _open_soon(host, listener.getsockname()[1], site.keys.token)
+        _open_soon(host, listener, site.keys.token)
     return Outcome({}, exit_code=serve(site, listener, host=host))
 
 
@@ -92,13 +93,15 @@ def _exported(site: Site, directory: str) -> Outcome:
     return Outcome({"directory": str(done.directory), "pages": done.pages}, (text,))
 
 
-def _open_soon(host: str, port: int, token: str) -> None:
+def _open_soon(host: str, listener: socket, token: str) -> None:
     import threading
     import webbrowser
 
-    name = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - recognised
-    shown = f"[{name}]" if ":" in name and not name.startswith("[") else name
-    address = f"http://{shown}:{port}/?token={token}"
+    from clew.protocol.http.guard import WILDCARD, bare_host
+    from clew.protocol.http.server import url_of
+
+    name = "127.0.0.1" if bare_host(host) in WILDCARD else bare_host(host)
+    address = url_of(name, listener, f"/?token={token}")
     threading.Timer(0.5, webbrowser.open, [address]).start()
 
 

@@ -49,17 +49,17 @@ def fitted(
 ) -> Pack:
     """The statements that fit, the important ones first; sections in the order they were given."""
     most = checked_budget(budget) * CHARACTERS
-    told = _grouped([replace(one, text=shown_text(one.text)) for one in statements])
+    grouped = _grouped([replace(one, text=shown_text(one.text)) for one in statements])
     whole = Pack(
-        shown_text(clipped(title, _LONGEST_TITLE)), budget, (), _counted(told), _lean(more, most)
+        shown_text(clipped(title, _LONGEST_TITLE)), budget, (), _counted(grouped), _lean(more, most)
     )
     room = _Room(most, whole)
     kept: dict[int, Statement] = {}
-    for number, one in sorted(enumerate(told), key=lambda pair: (pair[1].priority, pair[0])):
+    for number, one in sorted(enumerate(grouped), key=lambda pair: (pair[1].priority, pair[0])):
         fitting = room.take(one)
         if fitting is not None:
             kept[number] = fitting
-    missing = [one for number, one in enumerate(told) if number not in kept]
+    missing = [one for number, one in enumerate(grouped) if number not in kept]
     shown = tuple(kept[number] for number in sorted(kept))
     return replace(whole, statements=shown, left_out=_counted(missing))
 

@@ -11,7 +11,7 @@ FIRST, EARLY, USUAL, LATE, LAST = 0, 2, 4, 6, 8
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that is known, where it stands in the answer, and what says so.
+    """One known fact, the section of the answer it belongs to, and its source.
 
     A source is a kind and an id: `commit:shop@3f2a1b4c5d6e`, `spec:2026-01-22-001-x7m`.
     """

@@ -1,6 +1,6 @@
 """What there is to join here: the project, its repository, and the rooms that know of it.
 
-Every room may be missing. What is missing is told, with the command that would add it.
+Every room may be missing. What is missing is reported, with the command that would add it.
 """
 
 from __future__ import annotations

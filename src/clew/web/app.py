@@ -61,7 +61,7 @@ ROUTES = [
 
 
 def build_app(site: Site) -> Starlette:
-    """The pages of a site, without the checks that stand before them."""
+    """The pages of a site, without the checks before them."""
     app = Starlette(
         routes=ROUTES,
         exception_handlers={
@@ -123,7 +123,7 @@ def guarded(site: Site, app: Starlette, *, host: str, port: int) -> ASGIApp:
 
 
 def serve(site: Site, listener: socket.socket, *, host: str) -> int:
-    """Serve the board until told to stop; the exit code."""
+    """Serve the board until it is stopped; the exit code."""
     host, port = bare_host(host), listener.getsockname()[1]
     app = build_app(site)
     config = uvicorn.Config(

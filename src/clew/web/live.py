@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import dumps
 from clew.web.views.cards import last_log_line, open_runs
+from clew.web.views.spec import log_part
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from clew.kit.paths import ProjectPaths
+    from clew.specs.store.store import SpecStore
     from clew.web.site import Site
 
 LOOK_SECONDS = 0.4
@@ -88,14 +90,14 @@ class Hub:
             self._reconcile(paths)
             generation = self._site.specs().snapshot().generation
             runs = open_runs(paths)
-        except ClewError as error:  # told by the pages themselves
+        except ClewError as error:  # the pages themselves show it
             return error.message, {}
         lines = {name: last_log_line(paths, name) for name in runs}
         claims = sorted((run.run_id, run.phase, run.request or "") for run in runs.values())
         return (generation, claims), lines
 
     def _reconcile(self, paths: ProjectPaths) -> None:
-        """Runs whose owner died are repaired, as every command does it."""
+        """Repair orphaned runs, as every command does."""
         from clew.work.runs.repair_on_call import repair_project
 
         if not self._site.read_only and time.monotonic() >= self._next_reconcile:
@@ -104,19 +106,16 @@ class Hub:
 
 
 async def board_events(request: Request) -> Response:
-    """Tells the board when to look again."""
-    hub: Hub = request.app.state.hub
-    return _stream(_news(hub))
+    """Tell the board when to look again."""
+    return _stream(_events(request.app.state.hub))
 
 
 async def spec_events(request: Request) -> Response:
-    """Tells a spec's page what its log says from an offset on, and when to look again."""
-    hub: Hub = request.app.state.hub
-    site: Site = request.app.state.site
-    spec_id = request.path_params["spec_id"]
+    """Send a spec's page its log from an offset on, and when to look again."""
+    store = await run_in_threadpool(request.app.state.site.specs)
     offset = request.query_params.get("offset", "")
     start = int(offset) if offset.isdecimal() and len(offset) < 16 else 0
-    return _stream(_followed(hub, site, spec_id, start))
+    return _stream(_events(request.app.state.hub, (store, request.path_params["spec_id"], start)))
 
 
 def _stream(events: AsyncIterator[str]) -> Response:
@@ -124,55 +123,33 @@ def _stream(events: AsyncIterator[str]) -> Response:
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def _news(hub: Hub) -> AsyncIterator[str]:
+async def _events(
+    hub: Hub, followed: tuple[SpecStore, str, int] | None = None
+) -> AsyncIterator[str]:
+    """What happens; of a spec that is followed, its log from an offset on."""
     queue = hub.join()
+    next_ping = time.monotonic() + _PING_SECONDS
     try:
         yield _event("hello", {})
         while True:
-            try:
-                news = await asyncio.wait_for(queue.get(), _PING_SECONDS)
-            except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            if news is None:
-                return
-            yield _event(news["event"], news)
-    finally:
-        hub.leave(queue)
-
-
-async def _followed(hub: Hub, site: Site, spec_id: str, offset: int) -> AsyncIterator[str]:
-    queue = hub.join()
-    quiet_since = time.monotonic()
-    try:
-        yield _event("hello", {})
-        while True:
-            text, offset = await run_in_threadpool(_log_from, site, spec_id, offset)
-            if text:
-                yield _event("log", {"text": text, "offset": offset})
+            if followed is not None:
+                store, spec_id, offset = followed
+                text, offset = await run_in_threadpool(log_part, store, spec_id, _LOG_LINES, offset)
+                followed = store, spec_id, offset
+                if text:
+                    yield _event("log", {"text": text, "offset": offset})
             with suppress(TimeoutError):
-                news = await asyncio.wait_for(queue.get(), LOOK_SECONDS)
+                patience = LOOK_SECONDS if followed is not None else _PING_SECONDS
+                news = await asyncio.wait_for(queue.get(), patience)
                 if news is None:
                     return
-                if news["event"] == "changed":
-                    yield _event("changed", {})
-            if time.monotonic() - quiet_since > _PING_SECONDS:
-                quiet_since = time.monotonic()
+                if followed is None or news["event"] == "changed":
+                    yield _event(news["event"], news)
+            if time.monotonic() >= next_ping:
+                next_ping = time.monotonic() + _PING_SECONDS
                 yield ": still here\n\n"
     finally:
         hub.leave(queue)
-
-
-def _log_from(site: Site, spec_id: str, offset: int) -> tuple[str, int]:
-    from clew.specs.query.logs import read_log
-
-    try:
-        store = site.specs()
-        path = store.paths.log_file(store.head(spec_id).id)
-        page = read_log(path, spec_id, lines=_LOG_LINES, offset=offset)
-    except ClewError:  # no log yet
-        return "", offset
-    return page.content, page.byte_offset
 
 
 def _event(name: str, data: dict[str, Any]) -> str:

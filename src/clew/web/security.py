@@ -106,7 +106,7 @@ class Guard:
             await self._app(scope, receive, sending)
 
     async def _checked(self, scope: Scope, receive: Receive) -> Response | None:
-        """An answer that stands for the page's own, or None when the request may go on."""
+        """An answer instead of the page's own, or None when the request may go on."""
         headers = Headers(scope=scope)
         own = self._own_address(headers)
         self._check_origin(headers, own)
@@ -120,7 +120,7 @@ class Guard:
         return None
 
     def _own_address(self, headers: Headers) -> str:
-        """The authority that the client asked for, if it is one of ours."""
+        """The authority that the client asked for, if it is one of this server's."""
         hosts = headers.getlist("host")
         match = _AUTHORITY.fullmatch(hosts[0].lower()) if len(hosts) == 1 else None
         name = bare_host(match["name"]) if match else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -180,21 +181,19 @@ def path_part(text: str) -> str:
 
 
 def asset(name: str) -> str:
-    """The address of a file of ours; a new content has a new address."""
+    """The address of a static file; new content has a new address."""
     return f"/static/{name}?v={_asset_versions()[name]}"
 
 
-_versions: dict[str, str] = {}
-
-
+@cache
 def _asset_versions() -> dict[str, str]:
     import hashlib
 
-    if not _versions:
-        for entry in files("clew.web").joinpath("static").iterdir():
-            if entry.is_file():
-                _versions[entry.name] = hashlib.sha256(entry.read_bytes()).hexdigest()[:10]
-    return _versions
+    return {
+        entry.name: hashlib.sha256(entry.read_bytes()).hexdigest()[:10]
+        for entry in files("clew.web").joinpath("static").iterdir()
+        if entry.is_file()
+    }
 
 
 def seconds_of(value: float | str | None) -> float | None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from clew.specs.model import Head
 
 SPEC = "spec"
-WORTH_A_FILE = 500  # so many texts are read again as quickly as an index is opened
+WORTH_A_FILE = 500  # fewer texts are read again as quickly as an index is opened
 YOUNG = ""  # the version of a text that may change once more without a sign
 _KINDS = (SPEC, "run", "document")
 _MIGRATIONS = (

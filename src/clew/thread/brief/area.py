@@ -50,16 +50,16 @@ class Area:
 
     def statements(self, targets: Sequence[str]) -> list[Statement]:
         """Pitfalls, companions and people of the files; `targets` are known to the reader."""
-        told: list[Statement] = []
+        statements: list[Statement] = []
         seen: set[str] = set()
         for path in self.paths:
-            told += self._pitfalls(path, seen)
-        return [*told[:_MOST_PITFALLS], *self._together(targets), *self._owners()]
+            statements += self._pitfalls(path, seen)
+        return [*statements[:_MOST_PITFALLS], *self._together(targets), *self._owners()]
 
     def _pitfalls(self, path: str, seen: set[str]) -> list[Statement]:
         rows = recent_commits(self.store, self.repo, path, _RECENT)
         source = f"file:{path}"
-        told = []
+        statements = []
         fixes = 0
         for row in rows:
             sha, subject = row.sha, row.subject
@@ -70,14 +70,14 @@ class Area:
             if word and sha not in seen:
                 seen.add(sha)
                 text = f"{word} in {path}: {sha[:12]} {day_text(row.date)} {subject}"
-                told.append(
+                statements.append(
                     Statement("pitfalls", text, f"commit:{self.repo.name}@{sha[:12]}", EARLY)
                 )
         recent = [row for row in rows if row.date > rows[0].date - _YEAR]
         if len(recent) >= _HOT or fixes >= _FIXES:
             text = f"{path} is a hotspot: {len(recent)} commits in its last year, {fixes} fixes of {len(rows)} looked at"
-            told.append(Statement("pitfalls", text, source, USUAL))
-        return told
+            statements.append(Statement("pitfalls", text, source, USUAL))
+        return statements
 
     def _together(self, targets: Sequence[str]) -> list[Statement]:
         """Files that usually change with these, but that nobody has listed."""
@@ -101,7 +101,7 @@ class Area:
         ]
 
     def _owners(self) -> list[Statement]:
-        told = []
+        statements = []
         for path in self.paths[:3]:
             found = owners(self.store, self.repo.name, path, limit=2)["owners"]
             names = ", ".join(
@@ -109,8 +109,8 @@ class Area:
                 for one in found
             )
             if names:
-                told.append(Statement("owners", f"{path}: {names}", f"file:{path}", LATE))
-        return told
+                statements.append(Statement("owners", f"{path}: {names}", f"file:{path}", LATE))
+        return statements
 
 
 def area_of(store: HistoryStore, repo: Repo, targets: Sequence[str]) -> Area:

@@ -78,12 +78,12 @@ class _Task:
 def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
     """The context pack of a spec, named by its id or a part of it, or of a task in words."""
     task = _task(rooms, text)
-    told: list[Statement] = [
+    statements: list[Statement] = [
         *_task_statements(task),
         *_origin_statements(task),
         *_attempts_statements(task),
     ]
-    told += _overlap_statements(rooms, task)
+    statements += _overlap_statements(rooms, task)
     own = rooms.own_repo()
     if own is not None and rooms.is_indexed(own) and rooms.history is not None:
         with rooms.history.snapshot() as history:
@@ -91,15 +91,15 @@ def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
             found = _related(search, task)
             targets = task.targets or _guessed(search, found)
             area = area_of(history, own, targets)
-            told += _history_statements(task, search, found, area)
-            told += [_skipped(one) for one in search.skipped]
+            statements += _history_statements(task, search, found, area)
+            statements += [_skipped(one) for one in search.skipped]
     elif own is not None:
-        told += _by_git_statements(own, task)
-    told += _commands_statements(rooms, task)
-    told += rooms.missing.values()
-    told.sort(key=lambda one: SECTIONS.index(one.section))
+        statements += _by_git_statements(own, task)
+    statements += _commands_statements(rooms, task)
+    statements += rooms.missing.values()
+    statements.sort(key=lambda one: SECTIONS.index(one.section))
     more = {"spec": task.spec_id or None, "targets": task.targets}
-    return fitted(f"Brief: {task.title}", told, budget, more)
+    return fitted(f"Brief: {task.title}", statements, budget, more)
 
 
 def for_prompt(root: Path, spec_id: str, budget: int = PROMPT_BUDGET) -> str:
@@ -148,51 +148,55 @@ def _task_statements(task: _Task) -> list[Statement]:
     if task.spec is None:
         return []
     source = f"spec:{task.spec.id}"
-    told = []
+    statements = []
     for item in parse_criteria(task.spec.body).items:
         box = "x" if item.checked else " "
         check = f" (check: {item.check})" if item.check else ""
-        told.append(
+        statements.append(
             Statement("task", f"[{box}] {item.text}{check}", source, FIRST, can_shrink=True)
         )
     if task.spec.head.target_files:
         files = ", ".join(task.spec.head.target_files)
-        told.append(Statement("task", f"files: {files}", source, FIRST, can_shrink=True))
-    return told
+        statements.append(Statement("task", f"files: {files}", source, FIRST, can_shrink=True))
+    return statements
 
 
 def _origin_statements(task: _Task) -> list[Statement]:
     """The decisions that bind, and what the task is for."""
     if task.thread is None:
         return []
-    told = []
+    statements = []
     for one in task.thread.decisions:
         if one.status in ("rejected", "superseded", "deprecated"):
             continue
         text = f"{one.name} {one.title} ({one.status or 'no status'}): {one.outcome}"
-        told.append(Statement("decisions", text, f"decision:{one.path}", EARLY, can_shrink=True))
+        statements.append(
+            Statement("decisions", text, f"decision:{one.path}", EARLY, can_shrink=True)
+        )
         refused = one.rejected()
         if refused:
             names = clipped(", ".join(refused), _MOST_TEXT)
-            told.append(
+            statements.append(
                 Statement("decisions", f"not chosen: {names}", f"decision:{one.path}", LATE)
             )
     for item, path in (*task.thread.features, *task.thread.objectives):
         source = f"vision:{path}#{item.id}"
-        told.append(Statement("vision", f"{item.id} {item.text}", source, EARLY, can_shrink=True))
-    return told
+        statements.append(
+            Statement("vision", f"{item.id} {item.text}", source, EARLY, can_shrink=True)
+        )
+    return statements
 
 
 def _attempts_statements(task: _Task) -> list[Statement]:
     if task.thread is None:
         return []
-    told = []
+    statements = []
     for run in task.thread.runs[:3]:
         if run.failure:
             reason = clipped(" ".join(run.failure.split()), _MOST_TEXT)
             text = f"attempt {run.attempt} by {run.agent} failed: {reason}"
-            told.append(Statement("attempts", text, f"run:{run.run_id}", EARLY))
-    return told
+            statements.append(Statement("attempts", text, f"run:{run.run_id}", EARLY))
+    return statements
 
 
 def _overlap_statements(rooms: Rooms, task: _Task) -> list[Statement]:
@@ -207,13 +211,13 @@ def _overlap_statements(rooms: Rooms, task: _Task) -> list[Statement]:
             continue
         if head.id != task.spec_id:
             found.append((-len(wanted.intersection(head.target_files)), head))
-    told = []
+    statements = []
     for _, head in sorted(found, key=lambda one: (one[0], one[1].id))[:_MOST_OVERLAPS]:
         files = ", ".join(sorted(wanted.intersection(head.target_files)))
         state = graph.state(head.id).status
         text = f"{head.id} “{head.title or ''}” ({state}) also means to change {files}"
-        told.append(Statement("overlap", text, f"spec:{head.id}", EARLY))
-    return told
+        statements.append(Statement("overlap", text, f"spec:{head.id}", EARLY))
+    return statements
 
 
 def _related(search: Search, task: _Task) -> list[Related]:
@@ -248,18 +252,18 @@ def _history_statements(
 ) -> list[Statement]:
     words = telling_words(task.question)
     asked = area.paths if task.targets else ()
-    told = []
+    statements = []
     for number, one in enumerate(found):
         head = f"{one.sha[:12]} {day_text(one.date)} {one.author}: {one.subject}"
-        told.append(Statement("commits", head, one.source, USUAL if number < 3 else LATE))
+        statements.append(Statement("commits", head, one.source, USUAL if number < 3 else LATE))
         hunk = (
             telling_hunk(search.store, one.commit_id, words, asked) if number < _MOST_HUNKS else ""
         )
         if hunk:
-            told.append(Statement("commits", hunk, one.source, LATE, can_shrink=True))
+            statements.append(Statement("commits", hunk, one.source, LATE, can_shrink=True))
     if not task.targets and area.paths:
         names = ", ".join(area.paths)
-        told.append(
+        statements.append(
             Statement(
                 "files",
                 f"related commits mostly touched {names}",
@@ -267,7 +271,7 @@ def _history_statements(
                 USUAL,
             )
         )
-    return [*told, *area.statements(task.targets)]
+    return [*statements, *area.statements(task.targets)]
 
 
 def _skipped(text: str) -> Statement:

@@ -85,10 +85,10 @@ def newest_messages(repo: Repo, most: int, *, paths: Sequence[str] = ()) -> list
         )  # fmt: skip
     except ClewError:
         return []
-    told = out.decode("utf-8", "replace").split("\0")
+    fields = out.decode("utf-8", "replace").split("\0")
     return [
         Message(repo.name, sha, seconds_of(date), author, subject, body.strip()[:_LONGEST_BODY])
-        for sha, date, author, subject, body in zip(*[iter(told)] * 5, strict=False)
+        for sha, date, author, subject, body in zip(*[iter(fields)] * 5, strict=False)
     ]
 
 

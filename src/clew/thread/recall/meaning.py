@@ -46,7 +46,7 @@ def by_meaning(
 ) -> list[tuple[int, int, float]]:
     """Id, mark and likeness of the commits most like a text, and of some others.
 
-    A mark tells whether the vector was made for the commit that has the id now.
+    A mark says whether the vector was made for the commit that has the id now.
     """
     embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
     from clew.history.semantic.vectors import CommitVectors

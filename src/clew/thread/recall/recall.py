@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.commands.search.search import ALL_AGENTS
@@ -19,10 +20,13 @@ from clew.thread.recall.git_messages import GitMessages, Message
 from clew.thread.recall.word_rank import ranked, telling_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from clew.history.model import Repo
     from clew.thread.rooms import Rooms
+
+    # What makes a hit of what was found, and its share of the question, best first.
+    _Ranked = list[tuple[Callable[[Rooms, list[str], float], "Hit"], float]]
 
 COMMIT, COMMAND = "commit", "command"
 KINDS = (COMMIT, SPEC, RUN, COMMAND, DOCUMENT)
@@ -95,7 +99,7 @@ class Recalled:
 def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     """What has to do with a question, of every kind, fused by rank."""
     words = _checked(request)
-    lists: dict[str, list[tuple[_Found, float]]] = {}
+    lists: dict[str, _Ranked] = {}
     skipped: list[str] = []
     if COMMIT in request.kinds:
         lists[COMMIT] = _commits(rooms, request, skipped)
@@ -105,9 +109,7 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     if COMMAND in request.kinds and not (request.repos or request.since or request.until):
         lists[COMMAND] = _commands(rooms, request.text)
     best = interleaved(lists, _SHARES)
-    shown = [
-        found.hit(rooms, words, score) for found, score in best[: max(0, min(request.limit, _MOST))]
-    ]
+    shown = [make(rooms, words, score) for make, score in best[: max(0, min(request.limit, _MOST))]]
     missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
     return Recalled(shown, len(best), [*missing, *skipped])
 
@@ -126,81 +128,55 @@ def _matters(source: str, kinds: Sequence[str]) -> bool:
     return source != "specs" or SPEC in kinds or RUN in kinds
 
 
-@dataclass(frozen=True)
-class _FoundCommit:
-    commit: Related
-
-    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
-        """A commit with the line of its message, or of its diff, that answers best."""
-        one = self.commit
-        identity = f"{one.repo}@{one.sha[:12]}"
-        named = f" --repo {one.repo}" if _is_elsewhere(rooms, one.repo) else ""
-        return Hit(
-            COMMIT, identity, one.subject, self._snippet(rooms, words), score, one.date,
-            f"clew why {one.sha[:12]}{named}",
-            {"name": "clew_why", "arguments": {"target": one.sha[:12], "repo": one.repo}},
-        )  # fmt: skip
-
-    def _snippet(self, rooms: Rooms, words: list[str]) -> str:
-        assert rooms.history is not None
-        commit_id = self.commit.commit_id
-        known = rooms.history.commits([commit_id]).get(commit_id)
-        found = best_line((known.body if known else None) or "", words)
-        if found or any(word in self.commit.subject.lower() for word in words):
-            return found
-        patch = patch_text(rooms.history, commit_id, _LARGEST_PATCH) or ""
-        return best_line("\n".join(filter(_is_changed, patch.split("\n"))), words)
+def _commit_hit(one: Related, rooms: Rooms, words: list[str], score: float) -> Hit:
+    """A commit with the line of its message, or of its diff, that answers best."""
+    named = f" --repo {one.repo}" if _is_elsewhere(rooms, one.repo) else ""
+    return Hit(
+        COMMIT, f"{one.repo}@{one.sha[:12]}", one.subject, _commit_line(rooms, one, words), score,
+        one.date, f"clew why {one.sha[:12]}{named}",
+        {"name": "clew_why", "arguments": {"target": one.sha[:12], "repo": one.repo}},
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _FoundMessage:
-    commit: Message
-
-    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
-        """A commit that git itself found."""
-        one = self.commit
-        tool = {"name": "clew_why", "arguments": {"target": one.sha[:12]}}
-        snippet = best_line(one.body, words)
-        identity, call = f"{one.repo}@{one.sha[:12]}", f"clew why {one.sha[:12]}"
-        return Hit(COMMIT, identity, one.subject, snippet, score, one.date, call, tool)
+def _commit_line(rooms: Rooms, one: Related, words: list[str]) -> str:
+    assert rooms.history is not None
+    known = rooms.history.commits([one.commit_id]).get(one.commit_id)
+    found = best_line((known.body if known else None) or "", words)
+    if found or any(word in one.subject.lower() for word in words):
+        return found
+    patch = patch_text(rooms.history, one.commit_id, _LARGEST_PATCH) or ""
+    return best_line("\n".join(filter(_is_changed, patch.split("\n"))), words)
 
 
-@dataclass(frozen=True)
-class _FoundText:
-    known: Known
-    text: Text
-
-    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
-        """A spec, a log or a document with the line that answers best."""
-        kind, key = self.known.kind, self.known.key
-        call, tool = {
-            SPEC: (f"chant show {key}", {"name": "chant_spec_get", "arguments": {"id": key}}),
-            RUN: (f"chant log {key}", {"name": "chant_log", "arguments": {"id": key}}),
-        }.get(kind, (f"less {key}", None))
-        title = self.text.title
-        if kind == SPEC and rooms.specs is not None:
-            head = rooms.specs.snapshot().by_id.get(key)
-            state = "archived" if head and head.archived else head.status if head else "gone"
-            title = f"{title} ({state})"
-        snippet = best_line(self.text.body, words)
-        return Hit(kind, key, title, snippet, score, self.known.time, call, tool)
+def _message_hit(one: Message, _rooms: Rooms, words: list[str], score: float) -> Hit:
+    """A commit that git itself found."""
+    tool = {"name": "clew_why", "arguments": {"target": one.sha[:12]}}
+    identity, call = f"{one.repo}@{one.sha[:12]}", f"clew why {one.sha[:12]}"
+    snippet = best_line(one.body, words)
+    return Hit(COMMIT, identity, one.subject, snippet, score, one.date, call, tool)
 
 
-@dataclass(frozen=True)
-class _FoundCommand:
-    address: tuple[str, str, str]
-    description: str
+def _text_hit(known: Known, text: Text, rooms: Rooms, words: list[str], score: float) -> Hit:
+    """A spec, a log or a document with the line that answers best."""
+    kind, key, title = known.kind, known.key, text.title
+    call, tool = {
+        SPEC: (f"chant show {key}", {"name": "chant_spec_get", "arguments": {"id": key}}),
+        RUN: (f"chant log {key}", {"name": "chant_log", "arguments": {"id": key}}),
+    }.get(kind, (f"less {key}", None))
+    if kind == SPEC and rooms.specs is not None:
+        head = rooms.specs.snapshot().by_id.get(key)
+        state = "archived" if head and head.archived else head.status if head else "gone"
+        title = f"{title} ({state})"
+    return Hit(kind, key, title, best_line(text.body, words), score, known.time, call, tool)
 
-    def hit(self, rooms: Rooms, words: list[str], score: float) -> Hit:
-        """A command with what it is for."""
-        name = " ".join(self.address)
-        arguments = dict(zip(("c1", "c2", "c3"), self.address, strict=True))
-        tool = {"name": "climpt_describe", "arguments": arguments}
-        text = clipped(self.description, _LONGEST_SNIPPET)
-        return Hit(COMMAND, name, name, text, score, None, f"clew command show {name}", tool)
 
-
-_Found = _FoundCommit | _FoundMessage | _FoundText | _FoundCommand
+def _command_hit(found: dict[str, Any], _rooms: Rooms, _words: list[str], score: float) -> Hit:
+    """A command with its description."""
+    arguments = {name: found[name] for name in ("c1", "c2", "c3")}
+    name = " ".join(arguments.values())
+    tool = {"name": "climpt_describe", "arguments": arguments}
+    text = clipped(found["description"], _LONGEST_SNIPPET)
+    return Hit(COMMAND, name, name, text, score, None, f"clew command show {name}", tool)
 
 
 def _is_changed(line: str) -> bool:
@@ -212,11 +188,9 @@ def _is_elsewhere(rooms: Rooms, name: str) -> bool:
     return own is None or own.name != name
 
 
-def _commits(
-    rooms: Rooms, request: RecallRequest, skipped: list[str]
-) -> list[tuple[_Found, float]]:
-    own = rooms.own_repo()  # says so if it is not indexed, or if the index is behind
-    found_by_git: list[tuple[_Found, float]] = []
+def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranked:
+    own = rooms.own_repo()  # notes it if the repository is not indexed, or the index is stale
+    found_by_git: _Ranked = []
     if own is not None and not rooms.is_indexed(own) and request.repos in ((), (own.name,)):
         found_by_git = _commits_by_git(own, request)
     if rooms.history is None:
@@ -231,25 +205,28 @@ def _commits(
     return [
         *found_by_git,
         *(
-            (_FoundCommit(one), max(one.share, _MEANT if "meaning" in one.found_by else 0.0))
+            (
+                partial(_commit_hit, one),
+                max(one.share, _MEANT if "meaning" in one.found_by else 0.0),
+            )
             for one in found
         ),
     ]
 
 
-def _commits_by_git(repo: Repo, request: RecallRequest) -> list[tuple[_Found, float]]:
+def _commits_by_git(repo: Repo, request: RecallRequest) -> _Ranked:
     """Commits of a repository that no index knows: by their messages alone."""
     found = GitMessages(repo, request.since, request.until)
     best = ranked(found, telling_words(request.text[:_LONGEST_QUERY]), _EACH)
-    return [(_FoundMessage(found.commits[number]), share) for number, share in best]
+    return [(partial(_message_hit, found.commits[number]), share) for number, share in best]
 
 
 def _texts(
     rooms: Rooms, request: RecallRequest, words: list[str], kinds: list[str]
-) -> dict[str, list[tuple[_Found, float]]]:
+) -> dict[str, _Ranked]:
     if rooms.project is None:
         return {}
-    lists: dict[str, list[tuple[_Found, float]]] = {}
+    lists: dict[str, _Ranked] = {}
     with current_texts(rooms, kinds) as index:
         for kind in kinds:
             texts = index.texts(kind)
@@ -257,7 +234,7 @@ def _texts(
             known = index.known([number for number, _ in best])
             read = texts.read(list(known))
             lists[kind] = [
-                (_FoundText(known[number], read[number]), share)
+                (partial(_text_hit, known[number], read[number]), share)
                 for number, share in best
                 if request.fits(known[number].time)
             ]
@@ -278,16 +255,12 @@ def interleaved(
     return [(key, score) for score, _, key in found]
 
 
-def _commands(rooms: Rooms, text: str) -> list[tuple[_Found, float]]:
+def _commands(rooms: Rooms, text: str) -> _Ranked:
     try:
         found = search_commands(text, ALL_AGENTS, rooms.settings, limit=_EACH)
     except ClewError:
         return []
-    addressed = ((one["c1"], one["c2"], one["c3"]) for one in found)
-    return [
-        (_FoundCommand(address, one["description"]), one["score"])
-        for address, one in zip(addressed, found, strict=True)
-    ]
+    return [(partial(_command_hit, one), one["score"]) for one in found]
 
 
 def best_line(text: str, words: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Ranking by words, quickly: rare words find the candidates, all words weigh them.
 
-A text index that ranks every match reads thousands of rows for a common word, which tells little.
+A text index that ranks every match reads thousands of rows for a common word, which says little.
 Here each word is looked up by itself and only so far; what is rare enough brings candidates, and
 only those are read and scored.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COMMON = 700  # a word in more texts than this brings no candidates of its own
 _MOST_WORDS = 24
 _SCORED = 120
-_ENOUGH = 150  # with so many messages that have a word, diffs that have it tell little more
+_ENOUGH = 150  # with this many messages that have a word, diffs that have it add little
 _NEWEST = 300
 _LONG = 500  # a longer body counts for less
 _SATURATION = 1.2
@@ -60,7 +60,7 @@ def ranked(texts: Texts, words: Sequence[str], most: int) -> list[tuple[int, flo
 
 
 class Ranking:
-    """Where each word of a question stands, and how much it weighs."""
+    """Where each word of a question occurs, and how much it weighs."""
 
     def __init__(self, texts: Texts, words: Sequence[str]) -> None:
         self._texts = texts
@@ -126,7 +126,7 @@ class Ranking:
         return list(self._rough)
 
     def _score(self, number: int, text: Text) -> float:
-        """How well one text answers: weight of its words, by where and how often they stand."""
+        """How well one text answers: weight of its words, by where and how often they occur."""
         title = self._pattern.findall(text.title.lower())
         body = self._pattern.findall(text.body.lower())
         share = _BODY / (1 + 0.25 * max(0.0, len(text.body) / _LONG - 1))

@@ -274,8 +274,8 @@ def _recent_by_git(own: Repo, count: int) -> list[SizedMessage]:
     except ClewError:
         return []
     found = []
-    told = out.decode("utf-8", "replace").split("\0")[1:]
-    for sha, date, subject, body, numbers in zip(*[iter(told)] * 5, strict=False):
+    values = out.decode("utf-8", "replace").split("\0")[1:]
+    for sha, date, subject, body, numbers in zip(*[iter(values)] * 5, strict=False):
         fields = (line.split("\t") for line in numbers.split("\n"))
         lines = sum(
             int(one[0]) for one in fields

@@ -1,6 +1,6 @@
-"""The commit behind each line: spaces ignored, moves and copies followed, reformattings passed by.
+"""The commit behind each line: spaces ignored, moves and copies followed, reformattings skipped.
 
-`commitmux blame` asks as of a commit. Here lines are counted as the file stands in the checkout,
+`commitmux blame` asks as of a commit. Here lines are counted as in the checkout's file,
 commits that `.git-blame-ignore-revs` lists are looked through, and lines that no commit has are
 told as such. The checkout's file is compared by us: git would run the filters that a repository's
 configuration names.

@@ -100,7 +100,7 @@ def read_commit(rooms: Rooms, repo: Repo, sha: str) -> Commit | None:
 
 
 def commit_here(root: Path, sha: str) -> Commit:
-    """A commit of the repository that a directory is in, as git tells it."""
+    """A commit of the repository that a directory is in, read by git."""
     return _from_log("", run_git(*_ASKED, f"{guard(sha)}^{{commit}}", "--", cwd=root))
 
 

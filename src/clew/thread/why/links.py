@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clew.work.model import Run
 
 _ID = r"([A-Za-z0-9][A-Za-z0-9._-]{2,199}?)"
-# What may stand before a subject: nothing, a bullet of a squash, or words of git.
+# What may come before a subject: nothing, a bullet of a squash, or words of git.
 _WAYS = (
     ("subject", re.compile(rf"\A(?:(?:fixup|squash|amend)! )*chant\({_ID}\):")),
     ("revert", re.compile(rf'\A(?:Revert|Reapply) "chant\({_ID}\):')),
@@ -130,10 +130,10 @@ def _follow(thread: SpecThread, texts: list[str], documents: Documents) -> None:
     thread.features = _items(documents, labelled or features, texts)
     served = [one for item, _ in thread.features for one in item.references("objective")]
     thread.objectives = _items(documents, served or objectives, texts)
-    told = "\n".join(
+    texts_and_decisions = "\n".join(
         [whole, *(item.get("decision") for item, _ in _items(documents, named, texts))]
     )
-    decisions = documents.named_decisions(told)
+    decisions = documents.named_decisions(texts_and_decisions)
     ids = {item.id for item, _ in (*thread.features, *thread.objectives)}
     decisions += [one for one in documents.decisions if ids & one.mentions]
     thread.decisions = list({one.path: one for one in decisions}.values())

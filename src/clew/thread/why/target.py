@@ -28,7 +28,7 @@ _SYMBOL = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)\w+)*")
 _LONGEST = 4096
 _MOST_LINES = 400
 _MOST_BLOCK = 120
-# What stands before a name where it is defined, in the languages people use.
+# Keywords before a name where it is defined, in common languages.
 _DEFINING = (
     r"(def|class|func|fn|function|struct|interface|type|enum|trait|impl|module|mod|macro_rules!|"
     r"const|static|let|var|val|sub|proc|package|namespace|union|define|object|protocol|record)"
@@ -82,7 +82,7 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
 
 
 def _unknown(rooms: Rooms, wanted: str, repo_name: str | None) -> NotFound:
-    where = rooms.repo(repo_name).name  # says so if there is no repository at all
+    where = rooms.repo(repo_name).name  # raises if there is no repository at all
     return NotFound(
         f"{where} has no file, symbol or commit '{clipped(shown_text(wanted))}' at HEAD",
         "Give a path from the repository's root, PATH:LINE, a name that is defined, or a SHA.",
@@ -177,7 +177,7 @@ def kind_at_head(repo: Repo, path: str) -> str:
 
 
 def _symbol(rooms: Rooms, name: str, repo_name: str | None) -> Target | None:
-    """Where a name is defined, else where it first stands."""
+    """Where a name is defined, else where it first occurs."""
     repo = rooms.repo(repo_name)
     last = re.split(r"\.|::|#", name)[-1]
     word = re.escape(last)
@@ -192,7 +192,7 @@ def _symbol(rooms: Rooms, name: str, repo_name: str | None) -> Target | None:
     path, line = _best(places, name)
     others = len(places) - 1
     note = (
-        f"'{shown_text(name)}' also stands in {others} other place{'s'[: others != 1]}"
+        f"'{shown_text(name)}' also occurs in {others} other place{'s'[: others != 1]}"
         if others
         else ""
     )

@@ -51,7 +51,7 @@ def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGE
 
 
 def _add_lines(builder: WhyBuilder, target: Target) -> None:
-    """What stands behind lines; the commit with most of them in full, the others in short."""
+    """The reasons for lines: the commit with most of them in full, the others in short."""
     blame = blame_lines(builder.repo, target.path, target.start, target.end)
     place = f"file:{target.title}"
     if blame.uncommitted:
@@ -120,7 +120,7 @@ def _add_restored(builder: WhyBuilder, commit: Commit, path: str, line: str) -> 
 
 
 def _add_file(builder: WhyBuilder, path: str) -> None:
-    """What stands behind a whole file: who brought it in, and what changed it since."""
+    """The reasons for a whole file: the commit that added it, and what changed it since."""
     shas = _file_shas(builder, path)
     if not shas:
         raise NotFound(f"{builder.repo.name} has no commit that touched {path}")

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 20
 _SHA = re.compile(r"[0-9a-f]{4,40}")
-_SPEC = re.compile(r"chant\(([A-Za-z0-9][A-Za-z0-9._-]{0,199})\):")
 
 
 def show(request: Request) -> Response:
     """One commit."""
     from clew.history.lookup import get_commit, get_patch
 
-    site = site_of(request)
-    store = site.history()
+    store = site_of(request).history()
     repo, sha = request.path_params["repo"], request.path_params["sha"]
     commit = get_commit(store, repo, sha)
     try:
@@ -41,22 +39,25 @@ def show(request: Request) -> Response:
         diff = read_diff(patch)
     except NotFound:  # a merge repeats no lines
         diff = DiffView()
+    return _page(request, commit, diff, _links(store, repo, commit["sha"]))
+
+
+def _page(
+    request: Request, commit: dict[str, Any], diff: DiffView, links: dict[str, Any]
+) -> Response:
+    spec = _spec_of(site_of(request), commit["subject"])
     return page(
-        request,
-        "commit.html",
-        here="history",
-        commit=commit,
-        diff=diff,
-        spec=_spec_of(site, commit["subject"]),
-        links=_links(store, repo, commit["sha"]),
+        request, "commit.html", here="history", commit=commit, diff=diff, spec=spec, links=links
     )
 
 
 def _spec_of(site: Site, subject: str) -> Any:
     """The spec that the subject names, if this project has it."""
-    found = _SPEC.match(subject)
+    from clew.thread.why.links import specs_in_message
+
+    found = specs_in_message(subject)
     try:
-        return site.specs().load(found[1]).head if found else None
+        return site.specs().load(found[0].id).head if found else None
     except ClewError:
         return None
 
@@ -77,15 +78,7 @@ def here(request: Request) -> Response:
     if name is not None:
         return RedirectResponse(f"/commits/{path_part(sha)}/in/{path_part(name)}", 307)
     commit, patch = _from_git(site.root, sha)
-    return page(
-        request,
-        "commit.html",
-        here="history",
-        commit=commit,
-        diff=read_diff(patch),
-        spec=_spec_of(site, commit["subject"]),
-        links={},
-    )
+    return _page(request, commit, read_diff(patch), {})
 
 
 def _indexed_as(site: Site, sha: str) -> str | None:
@@ -110,19 +103,21 @@ def _from_git(root: Path, sha: str) -> tuple[dict[str, Any], str]:
     from clew.thread.why.commits import commit_here
 
     try:
-        told = commit_here(root, sha)
-        patch = run_git("log", "-1", "-p", "-M", *PLAIN_DIFF, "--format=", told.sha, "--", cwd=root)
+        found = commit_here(root, sha)
+        patch = run_git(
+            "log", "-1", "-p", "-M", *PLAIN_DIFF, "--format=", found.sha, "--", cwd=root
+        )
     except GitError:
         raise NotFound(f"There is no commit {sha} in this project") from None
     return {
         "repo": "",
-        "sha": told.sha,
-        "author": told.author,
-        "date": told.date,
-        "subject": told.subject,
-        "body": told.body,
+        "sha": found.sha,
+        "author": found.author,
+        "date": found.date,
+        "subject": found.subject,
+        "body": found.body,
         "changed_files": [
-            {"path": path, "status": status, "old_path": old} for path, status, old in told.files
+            {"path": path, "status": status, "old_path": old} for path, status, old in found.files
         ],
     }, patch[:_MOST_BYTES].decode("utf-8", "replace")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
@@ -28,8 +28,8 @@ class Paper:
     title: str
     status: str
     document: Document
-    text: str
     number: int | None = None
+    text: str = ""
 
 
 def browse(request: Request) -> Response:
@@ -60,27 +60,26 @@ def show(request: Request) -> Response:
 
 def read_papers(root: Path) -> list[Paper]:
     """The vision, the architecture and the decision records of a project."""
-    from clew.advisors.documents import adr, files
-    from clew.advisors.documents.document import parse
+    from clew.advisors.documents.files import read_text
+    from clew.thread.why.documents import read_documents
 
-    found = []
-    for kind in ("vision", "architecture"):
-        place = files.place_of(root, kind)
-        for path in (place, files.beside(place)):
-            text = files.read_text(path)
-            if text is not None:
-                document = parse(text, kind)
-                status = document.metadata.get("status", "")
-                name = files.shown(root, path)
-                found.append(Paper(name, kind, document.title, status, document, text))
-    directory = files.records_directory(root)
-    for record in adr.read_directory(directory).files if directory.is_dir() else ():
-        place = files.confined(root, directory / record.path.name)
-        text = files.read_text(place) or ""
-        title, status = adr.plain_title(record.document), adr.status_of(record.document)
-        name = files.shown(root, place)
-        found.append(Paper(name, "adr", title, status, record.document, text, record.number))
-    return found
+    known = read_documents(root)
+    found = [
+        Paper(
+            one.path,
+            kind,
+            one.document.title,
+            one.document.metadata.get("status", ""),
+            one.document,
+        )
+        for kind, documents in (("vision", known.vision), ("architecture", known.architecture))
+        for one in documents
+    ]
+    found += [
+        Paper(one.path, "adr", one.title, one.status, one.document, one.number)
+        for one in known.decisions
+    ]
+    return [replace(one, text=read_text(root / one.path) or "") for one in found]
 
 
 def _findings(paper: Paper, papers: list[Paper]) -> list[Finding]:

@@ -159,7 +159,7 @@ def _lead_time(site: Site) -> dict[str, Any] | None:
 
 
 def _cost(site: Site) -> dict[str, Any] | None:
-    """What the runs of each spec cost, as far as agents told."""
+    """What the runs of each spec cost, as far as it is known."""
     from clew.work.journal.sqlite import read_journal
 
     with read_journal(site.work()) as journal:

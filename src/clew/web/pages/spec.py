@@ -33,7 +33,7 @@ def show(request: Request) -> Response:
     known = specview.journalled(site.work(), spec.id)
     branch = specview.branch_view(site.root, load_config(site.root), spec)
     text, output = specview.text_parts(spec.body)
-    log, offset = specview.log_tail(store, spec.id)
+    log, offset = specview.log_part(store, spec.id)
     remarks = remarks_in(spec.body)
     state = spec.status if spec.head.archived else store.graph().state(spec.id).status
     graph = store.graph()

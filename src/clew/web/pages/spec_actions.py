@@ -123,7 +123,7 @@ def _remark(site: Site, spec: Spec, form: dict[str, str]) -> str:
     side = "old" if form.get("side") == "old" else "new"
     remark = Remark(form.get("path", ""), int(line), side, form.get("text", ""))
     add_remark(site.specs(), spec, remark, actor=ACTOR)
-    return "Noted; the next attempt is told"
+    return "Noted; the next attempt gets it"
 
 
 def _reset(site: Site, spec: Spec, form: dict[str, str]) -> str:
@@ -177,7 +177,7 @@ def _merge(site: Site, spec: Spec, form: dict[str, str]) -> str:
     worker.join(_MERGE_SECONDS)
     if failed:
         raise failed[0]
-    return ended[0] if ended else "Merging; this page tells how it went"
+    return ended[0] if ended else "Merging; this page will show the result"
 
 
 ACTIONS: dict[str, Action] = {

@@ -152,7 +152,7 @@ def allowed_columns(status: str) -> tuple[str, ...]:
 
 
 def stamp_of(head: Head) -> str:
-    """What changes with a spec's file; told by its head alone."""
+    """A value that changes with a spec's file, from its head alone."""
     return f"{head.mtime_ns}-{head.size}"
 
 

@@ -1,7 +1,7 @@
 """Remarks about a branch's diff, kept in the spec itself, where the next attempt reads them.
 
-They stand below a heading of their own before any output, so they are part of what an agent is
-told to do, on every way on which it is started.
+They have a heading of their own before any output, so they are part of an agent's instructions,
+however it is started.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_PATH = 400
 
 @dataclass(frozen=True)
 class Remark:
-    """What somebody said about a line: of the file as it is after the change, or before it."""
+    """A comment about a line: of the file as it is after the change, or before it."""
 
     path: str
     line: int
@@ -61,30 +61,30 @@ def remarks_in(body: str) -> list[Remark]:
 
 def with_entry(body: str, entry: str) -> str:
     """The body with one more entry in its section, which is made where it is missing."""
-    told = description_of(body)
-    rest = body[len(told) :]
-    section = _section(told)
+    description = description_of(body)
+    rest = body[len(description) :]
+    section = _section(description)
     if section is None:
         text = append_section(
-            told.rstrip("\n") + "\n", HEADING_WORDS, f"{_INTRODUCTION}\n\n{entry}"
+            description.rstrip("\n") + "\n", HEADING_WORDS, f"{_INTRODUCTION}\n\n{entry}"
         )
     else:
-        before, after = told[: section[1]].rstrip("\n"), told[section[1] :]
+        before, after = description[: section[1]].rstrip("\n"), description[section[1] :]
         text = f"{before}\n{entry}\n" + (f"\n{after}" if after.strip() else "")
     return text + (f"\n{rest}" if rest else "")
 
 
-def _section(told: str) -> tuple[int, int] | None:
+def _section(description: str) -> tuple[int, int] | None:
     """Where the remarks begin and end."""
     start: int | None = None
-    for block in Blocks(told):
+    for block in Blocks(description):
         if block.kind != HEADING:
             continue
         if start is not None and block.level <= 2:
             return start, block.start
         if block.level == 2 and block.words == HEADING_WORDS:
             start = block.end
-    return None if start is None else (start, len(told))
+    return None if start is None else (start, len(description))
 
 
 def _entry(remark: Remark) -> str:

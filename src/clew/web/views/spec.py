@@ -54,7 +54,7 @@ class Journalled:
 
     @property
     def cost(self) -> float | None:
-        """What all runs together cost, as far as they told."""
+        """What all runs together cost, as far as it is known."""
         known = [run.cost_usd for run in self.runs if run.cost_usd is not None]
         return sum(known) if known else None
 
@@ -81,9 +81,9 @@ def journalled(paths: ProjectPaths, spec_id: str) -> Journalled:
 
 def text_parts(body: str) -> tuple[str, str]:
     """What the spec says without its title and its criteria, and the output that follows it."""
-    told = description_of(body)
+    description = description_of(body)
     dropped = set()
-    lines = told.split("\n")
+    lines = description.split("\n")
     for item in parse_criteria(body).items:
         dropped.add(item.line - 1)
         at = item.line
@@ -92,7 +92,9 @@ def text_parts(body: str) -> tuple[str, str]:
             at += 1
     kept = [line for number, line in enumerate(lines) if number not in dropped]
     text = _CRITERIA_HEADING.sub("", "\n".join(kept))
-    return re.sub(r"\A\s*#[ \t]+[^\n]*\n", "", text).strip("\n"), body[len(told) :].strip("\n")
+    return re.sub(r"\A\s*#[ \t]+[^\n]*\n", "", text).strip("\n"), body[len(description) :].strip(
+        "\n"
+    )
 
 
 def actions(spec: Spec, store: SpecStore, known: Journalled, branch: Branch | None) -> set[str]:
@@ -145,14 +147,17 @@ def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
     )
 
 
-def log_tail(store: SpecStore, spec_id: str) -> tuple[str, int]:
-    """The end of the spec's log, and the place from which to follow it."""
+def log_part(
+    store: SpecStore, spec_id: str, lines: int = LOG_LINES, offset: int | None = None
+) -> tuple[str, int]:
+    """The spec's log from an offset, or its end; and the place from which to follow it."""
     from clew.specs.query.logs import read_log
 
     try:
-        found = read_log(store.paths.log_file(spec_id), spec_id, lines=LOG_LINES)
-    except ClewError:
-        return "", 0
+        path = store.paths.log_file(store.head(spec_id).id)
+        found = read_log(path, spec_id, lines=lines, offset=offset)
+    except ClewError:  # no such spec, or no log yet
+        return "", offset or 0
     return found.content, found.byte_offset
 
 
