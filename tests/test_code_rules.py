@@ -185,7 +185,6 @@ LOADED_BY_NAME = re.compile(r"clew(\.\w+)+:\w+")
 MAY_LOAD_BY_NAME = (
     "src/clew/cli/core/command_table.py",
     "src/clew/catalog/",
-    "src/clew/work/runs/",
 )
 
 

@@ -36,26 +36,24 @@ SERVE_OPTIONS = (
     ),
     ServeOption("--tools", "Offer exactly these tools.", takes="LIST", variable="CLEW_TOOLS"),
     ServeOption(
-        "--exclude-tools", "Leave these tools out.", takes="LIST", variable="CLEW_EXCLUDE_TOOLS"
+        "--exclude-tools", "Exclude these tools.", takes="LIST", variable="CLEW_EXCLUDE_TOOLS"
     ),
-    ServeOption("--read-only", "Offer only tools that read.", variable="CLEW_READ_ONLY"),
+    ServeOption("--read-only", "Offer only read-only tools.", variable="CLEW_READ_ONLY"),
     ServeOption(
         "--extended", "Offer Clew's own tools beside the face's.", variable="CLEW_EXTENDED"
     ),
-    ServeOption(
-        "--project", "The project's directory.", takes="DIRECTORY", variable="CLEW_PROJECT"
-    ),
-    ServeOption("--db", "The history database.", takes="FILE", variable="COMMITMUX_DB"),
+    ServeOption("--project", "Project directory.", takes="DIRECTORY", variable="CLEW_PROJECT"),
+    ServeOption("--db", "Path of the history index.", takes="FILE", variable="COMMITMUX_DB"),
     ServeOption("--http", "Serve HTTP instead of standard input and output."),
-    ServeOption("--host", "With --http: the address to listen on (127.0.0.1).", takes="ADDRESS"),
-    ServeOption("--port", "With --http: the port to listen on (8765; 0 picks one).", takes="PORT"),
+    ServeOption("--host", "With --http: address to listen on (127.0.0.1).", takes="ADDRESS"),
+    ServeOption("--port", "With --http: port to listen on (8765; 0 picks one).", takes="PORT"),
     ServeOption(
         "--token-file",
-        "With --http: the file that keeps the bearer token.",
+        "With --http: file with the bearer token.",
         takes="FILE",
         variable="CLEW_TOKEN_FILE",
     ),
-    ServeOption("--no-auth", "With --http: ask for no token. Only for tests on your own machine."),
+    ServeOption("--no-auth", "With --http: require no token. Only for tests on your own machine."),
 )
 
 LISTS = tuple(option.key for option in SERVE_OPTIONS if option.is_list)

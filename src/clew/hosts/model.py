@@ -80,15 +80,15 @@ class Host:
     key: str
     title: str
     user_files: Mapping[System, tuple[str, ...]]
-    project_files: tuple[str, ...]
-    container: tuple[str, ...]
-    shape: Shape
-    format: Format
-    default_scope: Scope
-    add_command: str
     after: str
     programs: tuple[str, ...]
     marks: tuple[str, ...]
+    project_files: tuple[str, ...] = ()
+    container: tuple[str, ...] = ("mcpServers",)
+    shape: Shape = Shape()
+    format: Format = "json"
+    default_scope: Scope = "project"
+    add_command: str = ""
     gui: bool = False
     own_variable: str = ""
     own_default: str = "{home}"
