@@ -6,9 +6,17 @@ from clew.catalog.faces import FACES
 from clew.catalog.model import READS, STRING, Tool, object_schema, string
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
+from clew.kit.answer import Answer
+from clew.kit.call import Call
 from clew.program import TOOLS
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
+
+
+def echo(arguments: dict, call: Call) -> Answer:
+    """What was said."""
+    return Answer(arguments["text"], data={"result": arguments["text"]})
+
 
 ECHO = Tool(
     "echo",
@@ -17,7 +25,7 @@ ECHO = Tool(
     face="clew",
     toolset="guide",
     effect=READS,
-    handler="echo_tool:echo",
+    handler=echo,
     properties={"text": string("What to say")},
     required=("text",),
     output=object_schema({"result": STRING}, "result"),

@@ -305,10 +305,8 @@ def topic_table() -> str:
 
 def check_table() -> str:
     """What the doctor looks at."""
-    rows = []
-    for function in CHECKS:
-        text = inspect.getdoc(function) or ""
-        rows.append((_code(function.__name__), text.split("\n", 1)[0]))
+    texts = {check.__name__: inspect.getdoc(check) or "" for check in CHECKS}
+    rows = [(_code(name), text.split("\n", 1)[0]) for name, text in texts.items()]
     return table(("Check", "What it looks at"), rows)
 
 

@@ -48,7 +48,7 @@ class Tool:
         face: str,
         toolset: str,
         effect: dict[str, bool],
-        handler: Handler | str,
+        handler: Handler,
         properties: JsonObject | None = None,
         also_accepts: JsonObject | None = None,
         required: tuple[str, ...] = (),
@@ -64,7 +64,7 @@ class Tool:
         self.description = description
         self.face = face
         self.toolset = toolset
-        self.handler = _named(handler) if isinstance(handler, str) else handler
+        self.handler = handler
         self.prefixed_name = prefixed_name or name
         self.slow = slow
         self.original = original
@@ -95,17 +95,6 @@ class Tool:
             "outputSchema": self.output_schema,
             "annotations": self.annotations,
         }
-
-
-def _named(place: str) -> Handler:
-    """A handler that is imported when it is first called."""
-
-    def handler(arguments: JsonObject, call: Call) -> Answer:
-        module, _, attribute = place.partition(":")
-        found: Handler = getattr(__import__(module, fromlist=[attribute]), attribute)
-        return found(arguments, call)
-
-    return handler
 
 
 STRING: JsonObject = {"type": "string"}
