@@ -38,6 +38,10 @@ def test_every_command_is_a_prompt(server):
     assert "climpt-git-group-commit-unstaged-changes" in listed
     page = listed[NAME]
     assert (page["title"], page["description"]) == ("A page", "Write a page")
+    names = [argument["name"] for argument in page["arguments"]]
+    assert len(names) == len(set(names))
+    tone = page["arguments"][names.index("uv-tone")]
+    assert tone["description"] == "How. One of: dry, warm, wet"
     arguments = {argument["name"]: argument["required"] for argument in page["arguments"]}
     assert arguments == {
         "input_text": False,

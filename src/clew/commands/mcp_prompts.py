@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clew.commands.files.declarations import nearest
+from clew.commands.files.declarations import Variable, nearest
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure
 from clew.commands.files.layers import project_root
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SCHEME = "climpt://"
 _KINDS = {"template": "The template as it is written.", "preview": "The template, unfilled."}
 _ADDRESS = ("agent", "c1", "c2", "c3")
+_VARIANT = ("edition", "adaptation")
 _PATTERN = "/".join(f"{{{part}}}" for part in _ADDRESS)
 
 
@@ -62,31 +63,30 @@ def _all_commands(settings: Mapping[str, str]) -> list[Command]:
 
 
 def _arguments(command: Command, settings: Mapping[str, str]) -> list[JsonObject]:
-    asked = names_in(command.body)
-    listed: list[JsonObject] = []
-    if INPUT in asked or command.options.stdin:
-        listed.append(_argument(INPUT, "Text to work on"))
-    declared = {variable.name: variable for variable in command.variables}
-    used = [name.removeprefix(VARIABLE) for name in asked if name.startswith(VARIABLE)]
-    for name in dict.fromkeys([*declared, *used]):
-        variable = declared.get(name)
-        text = variable.description if variable else ""
-        required = variable is not None and variable.required
-        listed.append(_argument(VARIABLE + name, text, required=required))
-    if FILE in asked or command.options.file:
-        listed.append(_argument("file", "Path of the file to work on"))
-    if DESTINATION in asked or command.options.destination:
-        listed.append(_argument("destination", "Path where the result belongs"))
-    listed += [
-        _argument(name, f"One of: {', '.join(choices)}")
-        for name, choices in _choices(command, settings).items()
-        if choices not in ([], ["default"])
+    asked, options = names_in(command.body), command.options
+    choices = _choices(command, settings)
+    variables = {variable.name: variable for variable in command.variables}
+    for name in asked:
+        if name.startswith(VARIABLE):
+            own = name.removeprefix(VARIABLE)
+            variables.setdefault(own, Variable(own))
+    found: list[tuple[str, str, bool]] = []
+    if INPUT in asked or options.stdin:
+        found.append((INPUT, "Text to work on", False))
+    found += [(VARIABLE + v.name, v.description, v.required) for v in variables.values()]
+    if FILE in asked or options.file:
+        found.append(("file", "Path of the file to work on", False))
+    if DESTINATION in asked or options.destination:
+        found.append(("destination", "Path where the result belongs", False))
+    found += [(name, "", False) for name in _VARIANT if choices[name] not in ([], ["default"])]
+    return [
+        {"name": name, "description": _with_choices(text, choices.get(name)), "required": required}
+        for name, text, required in found
     ]
-    return listed
 
 
-def _argument(name: str, description: str, *, required: bool = False) -> JsonObject:
-    return {"name": name, "description": description, "required": required}
+def _with_choices(text: str, choices: list[str] | None) -> str:
+    return ". ".join(filter(None, [text, f"One of: {', '.join(choices)}" if choices else ""]))
 
 
 def _choices(command: Command, settings: Mapping[str, str]) -> dict[str, list[str]]:
