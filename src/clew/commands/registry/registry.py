@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.commands.files.declarations import is_name
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from clew.commands.registry.scan import Declared, Folder
 
 T = TypeVar("T")
+_MOST_DRIFT = 100
 # Checking for changes may use a twentieth of the time.
 _SHARE = 20
 
@@ -52,9 +54,9 @@ class Registry:
 class Shelf:
     """One agent's registry in one project, read again when files changed."""
 
-    def __init__(self, agent: str, settings: Mapping[str, str] | None) -> None:
+    def __init__(self, agent: str, project: str) -> None:
         self.agent = agent
-        self.settings = dict(settings or {})
+        self._project = project
         self._lock = threading.Lock()
         self._registry: Registry | None = None
         self._stamp: object = None
@@ -86,7 +88,7 @@ class Shelf:
 
     def _look(self) -> None:
         started = time.monotonic()
-        layers = find_layers(self.settings)
+        layers = find_layers({"project": self._project})
         folders = [folder for layer in layers for folder in find_folders(layer, self.agent)]
         files = _registry_stamps(layers, self.agent)
         stamp = (files, tuple((f.layer.origin, f.directory, f.stamps) for f in folders))
@@ -194,22 +196,17 @@ def _completed(record: Command, own: Command | None) -> Command:
     )
 
 
-_shelves: dict[tuple[str, str], Shelf] = {}
-_shelves_lock = threading.Lock()
-_MOST_SHELVES = 64
-_MOST_DRIFT = 100
-
-
 def shelf(agent: str, settings: Mapping[str, str] | None = None) -> Shelf:
     """The shelf of an agent in the project that these settings name."""
     if not is_name(agent):
         path = ".agent/<agent>/registry.json"
         raise RegistryFailure(path, "Not a usable agent name", "Leave it out, or write `climpt`.")
-    key = (agent, project_root(settings))
-    with _shelves_lock:
-        if key not in _shelves and len(_shelves) >= _MOST_SHELVES:
-            _shelves.clear()
-        return _shelves.setdefault(key, Shelf(agent, settings))
+    return _shelf(agent, project_root(settings))
+
+
+@lru_cache(maxsize=64)
+def _shelf(agent: str, project: str) -> Shelf:
+    return Shelf(agent, project)
 
 
 def usable(registry: Registry) -> tuple[Command, ...]:

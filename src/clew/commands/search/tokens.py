@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from clew.kit.text import tokens
 
@@ -67,18 +68,14 @@ _IRREGULAR = {
     "broke": "broken",
     "found": "find",
 }
-_stems: dict[str, str] = dict(_IRREGULAR)
 
 
+@lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """The word without its ending: commits, committed and committing are all commit."""
-    known = _stems.get(word)
-    if known is not None:
-        return known
-    stemmed = _strip(word) if word.isascii() and word.isalpha() and len(word) > 3 else word
-    if len(_stems) < 50_000:
-        _stems[word] = stemmed
-    return stemmed
+    if word in _IRREGULAR or len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return _IRREGULAR.get(word, word)
+    return _strip(word)
 
 
 def _strip(word: str) -> str:
