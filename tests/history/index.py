@@ -14,11 +14,13 @@ from clew.kit.errors import NotFound
 from clew.kit.text.diff import unquote
 
 LARGEST = 1024 * 1024
+opened = []  # closed after the test or the fixture that opened them: see conftest.py
 
 
 def new_index(path, repository=None, **settings):
     """An index, with one repository registered and synced when one is given."""
     store = SqliteHistory.create(path)
+    opened.append(store)
     if repository is not None:
         settings.setdefault("name", "r")
         sync_repo(store, register(store, repository.path, **settings))

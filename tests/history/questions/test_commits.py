@@ -18,6 +18,7 @@ from clew.history.sync.freshness import list_repos
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.errors import ClewError, Invalid, NotFound
+from tests.history.index import new_index
 from tests.history.questions.conftest import Story, shas
 
 
@@ -161,8 +162,7 @@ def small(tmp_path):
     story = Story(tmp_path / "small")
     story.write("a.txt", "first")
     story.commit("one", "One")
-    store = SqliteHistory.create(tmp_path / "db")
-    return story, store
+    return story, new_index(tmp_path / "db")
 
 
 def only(store):

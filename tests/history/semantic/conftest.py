@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clew.history.semantic.vectors import embed_commits
-from clew.history.store.sqlite import SqliteHistory
-from clew.history.sync.ingest import sync_repo
-from clew.history.sync.repositories import register
 from clew.models.embedding import packaged_embedder
+from tests.history.index import new_index
 from tests.support.repos import Repository
 
 MESSAGES = {
@@ -39,9 +37,7 @@ def story(tmp_path):
 
 def index_of(path, repository, name="r"):
     """The index of a repository, in a file."""
-    store = SqliteHistory.create(path)
-    sync_repo(store, register(store, repository.path, name=name))
-    return store
+    return new_index(path, repository, name=name)
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from clew.cli.faces import build_group
 from clew.history.semantic import vectors
 from clew.history.semantic.search import search_semantic
 from clew.history.semantic.vectors import CommitVectors, embed_commits, without_references
-from clew.history.store.sqlite import SqliteHistory
 from clew.history.store.vectors import VectorFile, vectors_path
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register, remove
 from clew.history.sync.sync import bring_up_to_date
 from clew.kit.errors import Conflict, Unavailable
 from clew.models.embedding import MODEL, URL, EndpointEmbedder, packaged_embedder
+from tests.history.index import new_index
 from tests.history.semantic.conftest import index_of
 from tests.models.endpoint import running
 from tests.support.repos import generate
@@ -94,7 +94,7 @@ def test_bit_by_bit_equals_all_at_once(tmp_path, monkeypatch, batch, chunk):
     monkeypatch.setattr(vectors, "_BATCH", batch)
     monkeypatch.setattr(vectors, "_CHUNK", chunk)
     growing = Clone(tmp_path / "growing", repository)
-    store = SqliteHistory.create(tmp_path / "bits")
+    store = new_index(tmp_path / "bits")
     register(store, growing.path, name="r")
     for commit in repository.all_shas()[9::10]:
         growing.advance(commit)

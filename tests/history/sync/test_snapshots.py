@@ -114,7 +114,8 @@ def test_a_file_that_is_not_right_changes_nothing(cm, file, other, capfd, change
     assert run("attach", file) == 1
 
     assert words in capfd.readouterr().err
-    assert SqliteHistory.read(path).repos() == []
+    with SqliteHistory.read(path) as store:
+        assert store.repos() == []
 
 
 def test_a_file_that_is_no_index(cm, tmp_path):
