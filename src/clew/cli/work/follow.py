@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
-from clew.kit import jsontext
 from clew.kit.text.display import clipped, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from clew.kit.paths import ProjectPaths
     from clew.work.model import Run, Schedule
@@ -67,85 +65,51 @@ def _is_part(run: Run, schedule: Schedule) -> bool:
 @contextmanager
 def _shown(paths: ProjectPaths) -> Iterator[Callable[[list[Run]], None]]:
     """How runs are shown here, for as long as somebody looks."""
+    from clew.work.journal.run_log import EventTail
+
+    tails: dict[str, EventTail] = {}
+
+    def new_events(run: Run) -> list[dict[str, Any]]:
+        path = paths.events_file(run.spec_id)
+        return tails.setdefault(run.run_id, EventTail(path, run.run_id)).new()
+
+    def show_lines(runs: list[Run]) -> None:
+        for run in runs:
+            for event in new_events(run):
+                if event.get("type") in _SHOWN:
+                    say(_event_line(run.spec_id, event))
+
     try:
         if is_terminal(sys.stderr):
-            with _live_table(paths) as show:
-                yield show
+            with _live_table(new_events) as show_table:
+                yield show_table
         else:
-            yield _Lines(paths).show
+            yield show_lines
     except KeyboardInterrupt:
         say("The work goes on without you: `clew runs` shows it, `clew pause ID` stops it.")
         raise
 
 
-class _Lines:
-    """New events as plain lines."""
-
-    def __init__(self, paths: ProjectPaths) -> None:
-        self._paths = paths
-        self._tails: dict[str, Tail] = {}
-
-    def show(self, runs: list[Run]) -> None:
-        """Print what is new."""
-        for run in runs:
-            if run.run_id not in self._tails:
-                self._tails[run.run_id] = Tail(self._paths.events_file(run.spec_id), run.run_id)
-            for event in self._tails[run.run_id].new():
-                if event.get("type") in _SHOWN:
-                    say(event_line(run.spec_id, event))
-
-
-def event_line(spec_id: str, event: dict[str, Any]) -> str:
+def _event_line(spec_id: str, event: dict[str, Any]) -> str:
     """One event as a line: its time, the spec, what happened."""
     text = " ".join(str(event.get("text", "")).split())
     word = "" if event.get("type") == "state" else f"{event.get('type')}: "
     return f"{str(event.get('ts', ''))[11:19]} {spec_id}: {word}{clipped(text, 160)}"
 
 
-class Tail:
-    """The events of one run as they come."""
-
-    def __init__(self, path: Path, run_id: str) -> None:
-        self._path = path
-        self._run_id = run_id
-        self._offset = 0
-
-    def new(self) -> list[dict[str, Any]]:
-        """What came since the last look; a line that is not whole yet is left for the next."""
-        try:
-            with self._path.open("rb") as stream:
-                stream.seek(self._offset)
-                data = stream.read()
-        except FileNotFoundError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        found = []
-        for line in whole.splitlines():
-            try:
-                event = jsontext.loads_bytes(line)
-            except jsontext.JsonError:
-                continue
-            if isinstance(event, dict) and event.get("run") == self._run_id:
-                found.append(event)
-        return found
-
-
 @contextmanager
-def _live_table(paths: ProjectPaths) -> Iterator[Callable[[list[Run]], None]]:
+def _live_table(
+    new_events: Callable[[Run], list[dict[str, Any]]],
+) -> Iterator[Callable[[list[Run]], None]]:
     from rich.console import Console
     from rich.live import Live
 
-    tails: dict[str, Tail] = {}
     last: dict[str, str] = {}
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
 
         def show(runs: list[Run]) -> None:
             for run in runs:
-                tail = tails.setdefault(
-                    run.run_id, Tail(paths.events_file(run.spec_id), run.run_id)
-                )
-                for event in tail.new():
+                for event in new_events(run):
                     text = " ".join(str(event.get("text", "")).split())
                     last[run.run_id] = text or last.get(run.run_id, "")
             live.update(_table(runs, last), refresh=True)

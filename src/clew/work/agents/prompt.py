@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.text.display import os_reason
+from clew.kit.text.frontmatter import read_leniently
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
 from clew.work.model import FailureClass, Phase
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _BUNDLED = Path(__file__).with_name("prompts")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PARENT = "{{> parent}}"
 _VARIABLE = re.compile(r"\{\{\s*([a-z][a-z_.]*)\s*\}\}")
 _BACKTICKS = re.compile(r"`{3,}")
@@ -180,15 +180,9 @@ def _find(name: str, paths: ProjectPaths, *, only_bundled: bool = False) -> Prom
 
 
 def _parsed(name: str, path: Path, text: str) -> Prompt:
-    found = _FRONT.match(text)
-    if found is None:
-        return Prompt(name, path, None, text)
-    extends = None
-    for line in found.group(1).splitlines():
-        key, colon, value = line.partition(":")
-        if colon and key.strip() == "extends":
-            extends = value.strip().strip("\"'") or None
-    return Prompt(name, path, extends, text[found.end() :])
+    fields, body, _ = read_leniently(text)
+    extends = (fields or {}).get("extends")
+    return Prompt(name, path, str(extends) if extends else None, body)
 
 
 def _composed(prompt: Prompt, paths: ProjectPaths, below: tuple[Path, ...]) -> str:

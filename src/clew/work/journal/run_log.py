@@ -121,21 +121,36 @@ def log_state(paths: ProjectPaths, spec_id: str, run_id: str, text: str, **data:
         log.close()
 
 
-def read_events(path: Path, run_id: str | None = None) -> list[JsonObject]:
-    """The events of a spec, or of one run; a torn last line is ignored."""
-    found = []
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return []
-    for line in lines:
+class EventTail:
+    """The events of a spec, or of one run, as they come."""
+
+    def __init__(self, path: Path, run_id: str | None = None) -> None:
+        self._path = path
+        self._run_id = run_id
+        self._offset = 0
+
+    def new(self) -> list[JsonObject]:
+        """What came since the last look; a line that is not whole yet is left for the next."""
         try:
-            event = jsontext.loads_bytes(line) if line else None
-        except jsontext.JsonError:
-            continue
-        if isinstance(event, dict) and run_id in (None, event.get("run")):
-            found.append(event)
-    return found
+            with self._path.open("rb") as stream:
+                stream.seek(self._offset)
+                data = stream.read()
+        except FileNotFoundError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        found = []
+        for line in whole.splitlines():
+            with suppress(jsontext.JsonError):
+                event = jsontext.loads_bytes(line)
+                if isinstance(event, dict) and self._run_id in (None, event.get("run")):
+                    found.append(event)
+        return found
+
+
+def read_events(path: Path, run_id: str | None = None) -> list[JsonObject]:
+    """The events of a spec, or of one run, so far; a torn last line is ignored."""
+    return EventTail(path, run_id).new()
 
 
 def _open_at_line_start(path: Path) -> int:

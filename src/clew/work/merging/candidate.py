@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import shown_path
 from clew.work.paths import worktree_home
-from clew.work.processes.child import run_command, shown_command
+from clew.work.processes.child import run_command
 from clew.work.worktrees.worktrees import copy_included
 
 if TYPE_CHECKING:
@@ -67,16 +66,6 @@ class Candidate:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """How one of the project's checks ended."""
-
-    command: str
-    passed: bool
-    said: str
-    seconds: float
-
-
 def conflicting_files(root: Path, onto: str, tip: str) -> list[str]:
     """The files in which two commits conflict, spec files of the project aside."""
     return _real(root, _merged_tree(root, onto, tip)[1])
@@ -114,34 +103,22 @@ def integrate(root: Path, tree: Path, sides: Sides, strategy: str, message: str)
     return _merged(root, tree, sides, message)
 
 
-def run_checks(
+def failed_check(
     tree: Path,
-    commands: Sequence[str],
+    command: str,
     *,
     seconds: float,
     variables: Mapping[str, str],
     stop: Callable[[], bool] | None = None,
-) -> list[CheckResult]:
-    """Run the checks in the integration worktree, up to the first that fails."""
-    results: list[CheckResult] = []
-    for command in commands:
-        began = time.monotonic()
-        try:
-            code, said = run_command(
-                command, cwd=tree, seconds=seconds, variables=variables, stop=stop
-            )
-        except Unavailable as error:
-            code, said = -1, error.message
-        except OSError as error:
-            code, said = -1, str(error)
-        took = time.monotonic() - began
-        said = said if code in (0, -1) else f"{said.rstrip()}\n(exit {code})"
-        results.append(
-            CheckResult(shown_command(command), code == 0, said[-_LONGEST_SAID:].strip(), took)
-        )
-        if code != 0:
-            break
-    return results
+) -> str | None:
+    """Run a check in the integration worktree; what it said if it failed, else None."""
+    try:
+        code, said = run_command(command, cwd=tree, seconds=seconds, variables=variables, stop=stop)
+    except Unavailable as error:
+        return error.message
+    except OSError as error:
+        return str(error)
+    return None if code == 0 else f"{said.rstrip()[-_LONGEST_SAID:]}\n(exit {code})".strip()
 
 
 def show_commit(tree: Path, commit: str) -> None:

@@ -25,9 +25,9 @@ from clew.work.journal.run_log import log_state
 from clew.work.merging.candidate import (
     MergeConflict,
     Sides,
+    failed_check,
     integrate,
     integration_tree,
-    run_checks,
     show_commit,
 )
 from clew.work.merging.conflicts import (
@@ -241,20 +241,15 @@ class Merger:
         if commands:
             show_commit(tree, made.commit)
             self.say(f"{entry.spec_id}: checking {made.commit[:12]}")
-        results = run_checks(
-            tree,
-            commands,
-            seconds=float(self.config.number("merge", "check_seconds") or 900),
-            variables={RUN_VARIABLE: merge_id(root, entry), "CHANT_SPEC_ID": entry.spec_id},
-            stop=self.stop,
-        )
-        failed = next((result for result in results if not result.passed), None)
-        if failed is not None:
-            raise _ChecksFailed(
-                f"The check failed on top of {entry.target}: {failed.command}\n"
-                + clipped(failed.said, 2000),
-                f"{entry.target} stays as it was; correct {entry.branch}, then merge again.",
-            )
+        seconds = float(self.config.number("merge", "check_seconds") or 900)
+        variables = {RUN_VARIABLE: merge_id(root, entry), "CHANT_SPEC_ID": entry.spec_id}
+        for command in commands:
+            said = failed_check(tree, command, seconds=seconds, variables=variables, stop=self.stop)
+            if said is not None:
+                raise _ChecksFailed(
+                    f"The check failed on top of {entry.target}: {command}\n{clipped(said, 2000)}",
+                    f"{entry.target} stays as it was; correct {entry.branch}, then merge again.",
+                )
         return journal.update_merge(entry.number, MergeStatus.MERGING, is_checked=1)
 
     def _refuse_obstacles(self, entry: Merge, sides: Sides, made: Candidate) -> None:
