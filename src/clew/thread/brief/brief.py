@@ -16,7 +16,6 @@ from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.text.display import clipped
-from clew.kit.times import day_text
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES
@@ -28,6 +27,7 @@ from clew.thread.recall.git_messages import GitMessages, newest_messages
 from clew.thread.recall.word_rank import ranked, telling_words
 from clew.thread.rooms import Rooms, open_rooms
 from clew.thread.why.blame import ignored_revisions
+from clew.thread.why.builder import head_of
 from clew.thread.why.documents import read_documents
 from clew.thread.why.links import specs_in_message, thread_of_spec
 
@@ -254,8 +254,8 @@ def _history_statements(
     asked = area.paths if task.targets else ()
     statements = []
     for number, one in enumerate(found):
-        head = f"{one.sha[:12]} {day_text(one.date)} {one.author}: {one.subject}"
-        statements.append(Statement("commits", head, one.source, USUAL if number < 3 else LATE))
+        priority = USUAL if number < 3 else LATE
+        statements.append(Statement("commits", head_of(one), one.source, priority))
         hunk = (
             telling_hunk(search.store, one.commit_id, words, asked) if number < _MOST_HUNKS else ""
         )
@@ -263,14 +263,8 @@ def _history_statements(
             statements.append(Statement("commits", hunk, one.source, LATE, can_shrink=True))
     if not task.targets and area.paths:
         names = ", ".join(area.paths)
-        statements.append(
-            Statement(
-                "files",
-                f"related commits mostly touched {names}",
-                f"repo:{search.repos[0].name}",
-                USUAL,
-            )
-        )
+        text, source = f"related commits mostly touched {names}", f"repo:{search.repos[0].name}"
+        statements.append(Statement("files", text, source))
     return [*statements, *area.statements(task.targets)]
 
 
@@ -288,12 +282,7 @@ def _by_git_statements(repo: Repo, task: _Task) -> list[Statement]:
     hidden = ignored_revisions(repo)
     shown = {one.sha: one for one in found if one.sha not in hidden}
     return [
-        Statement(
-            "commits",
-            f"{one.sha[:12]} {day_text(one.date)} {one.author}: {one.subject}",
-            f"commit:{repo.name}@{one.sha[:12]}",
-            USUAL,
-        )
+        Statement("commits", head_of(one), one.source)
         for one in list(shown.values())[: 2 * _MOST_COMMITS]
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clew.history.questions.repo_git import repo_git
@@ -32,6 +32,11 @@ class Message:
     author: str
     subject: str
     body: str
+
+    @property
+    def source(self) -> str:
+        """The commit as statements name it."""
+        return f"commit:{self.repo}@{self.sha[:12]}"
 
 
 @dataclass
@@ -78,16 +83,19 @@ class GitMessages:
 
 def newest_messages(repo: Repo, most: int, *, paths: Sequence[str] = ()) -> list[Message]:
     """The newest commits of HEAD, or of paths in it, merges left out, newest first."""
+    found = logged(repo, "--no-merges", "-n", str(most), "HEAD", "--", *paths)
+    return [replace(one, body=one.body[:_LONGEST_BODY]) for one in found]
+
+
+def logged(repo: Repo, *options: str) -> list[Message]:
+    """The commits that `git log` lists with these options; none where it fails."""
     try:
-        out = repo_git(
-            repo, "log", "-z", "--no-merges", "-n", str(most), "--encoding=UTF-8",
-            f"--format={_FIELDS}", "HEAD", "--", *paths,
-        )  # fmt: skip
+        out = repo_git(repo, "log", "-z", "--encoding=UTF-8", f"--format={_FIELDS}", *options)
     except ClewError:
         return []
     fields = out.decode("utf-8", "replace").split("\0")
     return [
-        Message(repo.name, sha, seconds_of(date), author, subject, body.strip()[:_LONGEST_BODY])
+        Message(repo.name, sha, seconds_of(date), author, subject, body.strip())
         for sha, date, author, subject, body in zip(*[iter(fields)] * 5, strict=False)
     ]
 

@@ -15,15 +15,18 @@ from clew.specs.index.text_index import SPEC
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES
 from clew.specs.query.commits import specs_listing
 from clew.thread.recall.corpus import current_texts
+from clew.thread.recall.git_messages import logged
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import specs_in_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from clew.advisors.checks.traceability import Row
     from clew.history.model import Repo
+    from clew.history.store.interface import CommitRecord
     from clew.specs.model import Head
+    from clew.thread.recall.git_messages import Message
     from clew.thread.rooms import Rooms
 
 RECENT = 200
@@ -231,20 +234,14 @@ def _commits_by_spec(rooms: Rooms, own: Repo) -> dict[str, list[str]]:
 
 def _naming(rooms: Rooms, own: Repo) -> list[tuple[str, str]]:
     """Commits that name a spec, oldest first."""
+    found: Sequence[CommitRecord | Message]
     if rooms.history is not None and rooms.is_indexed(own):
         named = any_phrase(("chant", "spec"), "subject body")
         found = rooms.history.commits_saying(named, [own], with_merges=False)
-        return [(one.sha, f"{one.subject}\n\n{one.body or ''}") for one in found]
-    try:
-        out = repo_git(
-            own, "log", "-z", "--reverse", "--no-merges", "-i", "-E", "--grep=chant\\(",
-            "--grep=^([a-z]+-)?spec(-id)?:", "--format=%H%x1f%B", "HEAD", "--",
-        )  # fmt: skip
-    except ClewError:
-        return []
-    records = out.decode("utf-8", "replace").split("\0")
-    pairs = (record.partition("\x1f") for record in records)
-    return [(sha, message) for sha, mark, message in pairs if mark]
+    else:
+        greps = ("-i", "-E", "--grep=chant\\(", "--grep=^([a-z]+-)?spec(-id)?:")
+        found = logged(own, "--reverse", "--no-merges", *greps, "HEAD", "--")
+    return [(one.sha, f"{one.subject}\n\n{one.body or ''}") for one in found]
 
 
 def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from clew.history.questions.issues import by_issue
 from clew.history.questions.links import commit_links, named_commits
-from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
-from clew.kit.git import seconds_of
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Link, Statement
+from clew.thread.recall.git_messages import logged
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import SpecRef, specs_of_commit, thread_of_spec
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
     from clew.history.model import Repo
     from clew.history.store.interface import HistoryStore
+    from clew.thread.recall.commit_search import Related
+    from clew.thread.recall.git_messages import Message
     from clew.thread.rooms import Rooms
     from clew.thread.why.links import SpecThread
 
@@ -225,20 +226,12 @@ class WhyBuilder:
         """Later reverts and fixes, asked of git itself: nothing else knows them."""
         patterns = (f"This reverts commit {commit.sha[:7]}", f"^Fixes: {commit.sha[:7]}")
         greps = [f"--grep={pattern}" for pattern in patterns]
-        try:
-            out = repo_git(
-                self.repo, "log", "-n", str(_MOST_LATER), "-z", *greps,
-                "--format=%H%x09%at%x09%s", "HEAD", f"^{commit.sha}", "--",
-            )  # fmt: skip
-        except ClewError:
-            return
-        for record in out.decode("utf-8", "replace").split("\0"):
-            sha, _, rest = record.partition("\t")
-            date, _, subject = rest.partition("\t")
-            if sha:
-                how = "was reverted by" if subject.startswith("Revert") else "was fixed by"
-                text = f"{how} {sha[:12]} {day_text(seconds_of(date))} {subject}"
-                self.say("later", text, f"commit:{commit.repo}@{sha[:12]}", EARLY)
+        for one in logged(
+            self.repo, "-n", str(_MOST_LATER), *greps, "HEAD", f"^{commit.sha}", "--"
+        ):
+            how = "was reverted by" if one.subject.startswith("Revert") else "was fixed by"
+            text = f"{how} {one.sha[:12]} {day_text(one.date)} {one.subject}"
+            self.say("later", text, one.source, EARLY)
 
     def add_missing(self) -> None:
         """What is not there, and the commands that would add it."""
@@ -257,6 +250,6 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
     return list(found["commits"])
 
 
-def head_of(commit: Commit) -> str:
+def head_of(commit: Commit | Message | Related) -> str:
     """A commit in one line."""
     return f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}: {commit.subject}"
