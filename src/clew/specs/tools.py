@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
+    from clew.specs.model import Spec
     from clew.specs.store.store import SpecStore
 
 _ACTOR = "mcp"
@@ -90,51 +91,47 @@ def _said(text: str, *, data: JsonObject) -> Answer:
     return Answer(text, data=data)
 
 
-def spec_list(arguments: dict[str, Any], call: Call) -> Answer:
+def _updated(spec: Spec) -> Answer:
+    text = f"Updated spec: {spec.id}"
+    return _said(text, data={"id": spec.id, "message": text, "version": spec.version})
+
+
+def _given(arguments: JsonObject, *names: str) -> dict[str, Any]:
+    """The arguments of these names that the caller gave."""
+    return {name: arguments[name] for name in names if name in arguments}
+
+
+def spec_list(arguments: JsonObject, call: Call) -> Answer:
     """One page of specs."""
     from clew.specs.query import lists
 
-    return _json(
-        lists.list_specs(
-            _store_of(call),
-            status=arguments.get("status"),
-            limit=arguments.get("limit", lists.DEFAULT_LIMIT),
-            offset=arguments.get("offset", 0),
-        )
-    )
+    how = _given(arguments, "status", "limit", "offset")
+    return _json(lists.list_specs(_store_of(call), **how))
 
 
-def ready(arguments: dict[str, Any], call: Call) -> Answer:
+def ready(arguments: JsonObject, call: Call) -> Answer:
     """One page of the specs that can be worked on."""
     from clew.specs.query import lists
 
-    limit = arguments.get("limit", lists.DEFAULT_LIMIT)
-    offset = arguments.get("offset", 0)
-    return _json(lists.ready_specs(_store_of(call), limit=limit, offset=offset))
+    return _json(lists.ready_specs(_store_of(call), **_given(arguments, "limit", "offset")))
 
 
-def query(arguments: dict[str, Any], call: Call) -> Answer:
+def query(arguments: JsonObject, call: Call) -> Answer:
     """One page of the specs that a query finds, with the lines that match."""
     from clew.specs.query.search import search_specs
 
-    found = search_specs(
-        _store_of(call),
-        arguments["query"],
-        limit=arguments.get("limit", 20),
-        offset=arguments.get("offset", 0),
-        archived=arguments.get("archived", False),
-    )
-    return _json(found)
+    how = _given(arguments, "limit", "offset", "archived")
+    return _json(search_specs(_store_of(call), arguments["query"], **how))
 
 
-def spec_get(arguments: dict[str, Any], call: Call) -> Answer:
+def spec_get(arguments: JsonObject, call: Call) -> Answer:
     """One spec with its body."""
     from clew.specs.query.lists import spec_data
 
     return _json(spec_data(*_store_of(call).find(arguments["id"])))
 
 
-def status(arguments: dict[str, Any], call: Call) -> Answer:
+def status(arguments: JsonObject, call: Call) -> Answer:
     """Counts by status; in one line if that is wanted."""
     from clew.specs.query import lists
 
@@ -144,23 +141,17 @@ def status(arguments: dict[str, Any], call: Call) -> Answer:
     return _json(counts)
 
 
-def log(arguments: dict[str, Any], call: Call) -> Answer:
+def log(arguments: JsonObject, call: Call) -> Answer:
     """A part of a spec's log, and where to go on."""
-    from clew.specs.query.logs import DEFAULT_LINES, read_log
+    from clew.specs.query.logs import read_log
 
     store = _store_of(call)
     spec_id = store.load(arguments["id"]).id
-    page = read_log(
-        store.paths.log_file(spec_id),
-        spec_id,
-        lines=arguments.get("lines", DEFAULT_LINES),
-        offset=arguments.get("offset"),
-        since=arguments.get("since"),
-    )
-    return _json(page.as_json())
+    part = _given(arguments, "lines", "offset", "since")
+    return _json(read_log(store.paths.log_file(spec_id), spec_id, **part).as_json())
 
 
-def search(arguments: dict[str, Any], call: Call) -> Answer:
+def search(arguments: JsonObject, call: Call) -> Answer:
     """Specs that contain a text."""
     from clew.specs.query import lists
     from clew.specs.query.search import find_specs
@@ -182,14 +173,14 @@ def search(arguments: dict[str, Any], call: Call) -> Answer:
     )
 
 
-def diagnose(arguments: dict[str, Any], call: Call) -> Answer:
+def diagnose(arguments: JsonObject, call: Call) -> Answer:
     """What is wrong with a spec."""
     from clew.specs.check.diagnose import diagnose_any
 
     return _json(diagnose_any(_store_of(call), arguments["id"]))
 
 
-def lint(arguments: dict[str, Any], call: Call) -> Answer:
+def lint(arguments: JsonObject, call: Call) -> Answer:
     """Findings about one spec or all."""
     from clew.specs.check.lint import lint_all, lint_specs
 
@@ -200,67 +191,44 @@ def lint(arguments: dict[str, Any], call: Call) -> Answer:
     return _json(lint_all(store, config).as_json())
 
 
-def verify(arguments: dict[str, Any], call: Call) -> Answer:
+def verify(arguments: JsonObject, call: Call) -> Answer:
     """Whether a spec's criteria are met."""
     from clew.specs.check.diagnose import verify as check
 
     return _json(check(_store_of(call).load(arguments["id"])))
 
 
-def update(arguments: dict[str, Any], call: Call) -> Answer:
+def update(arguments: JsonObject, call: Call) -> Answer:
     """Change a spec's status or fields, or append output."""
     from clew.specs.change.update import update_spec
 
     fields: dict[str, Any] = {name: arguments[name] for name in _LISTS if name in arguments}
     if arguments.get("model"):
         fields["model"] = arguments["model"]
-    spec = update_spec(
-        _store_of(call),
-        arguments["id"],
-        status=arguments.get("status"),
-        output=arguments.get("output"),
-        fields=fields,
-        expected_version=arguments.get("expected_version"),
-        actor=_ACTOR,
+    how = _given(arguments, "status", "output", "expected_version")
+    return _updated(
+        update_spec(_store_of(call), arguments["id"], fields=fields, actor=_ACTOR, **how)
     )
-    text = f"Updated spec: {spec.id}"
-    return _said(text, data={"id": spec.id, "message": text, "version": spec.version})
 
 
-def edit(arguments: dict[str, Any], call: Call) -> Answer:
+def edit(arguments: JsonObject, call: Call) -> Answer:
     """Set status, fields and body at once, if nobody changed the spec meanwhile."""
     from clew.specs.change.update import edit_spec
 
-    spec = edit_spec(
-        _store_of(call),
-        arguments["id"],
-        status=arguments.get("status"),
-        fields=arguments.get("set"),
-        body=arguments.get("body"),
-        expected_version=arguments.get("expected_version"),
-        actor=_ACTOR,
-    )
-    text = f"Updated spec: {spec.id}"
-    return _said(text, data={"id": spec.id, "message": text, "version": spec.version})
+    fields, how = arguments.get("set"), _given(arguments, "status", "body", "expected_version")
+    return _updated(edit_spec(_store_of(call), arguments["id"], fields=fields, actor=_ACTOR, **how))
 
 
-def check(arguments: dict[str, Any], call: Call) -> Answer:
+def check(arguments: JsonObject, call: Call) -> Answer:
     """Check or uncheck one criterion."""
     from clew.specs.change.update import check_criterion
 
-    done = check_criterion(
-        _store_of(call),
-        arguments["id"],
-        arguments["number"],
-        checked=arguments.get("checked", True),
-        evidence=arguments.get("evidence"),
-        expected_version=arguments.get("expected_version"),
-        actor=_ACTOR,
-    )
-    return _json(done)
+    which = (arguments["id"], arguments["number"])
+    how = _given(arguments, "checked", "evidence", "expected_version")
+    return _json(check_criterion(_store_of(call), *which, actor=_ACTOR, **how))
 
 
-def add(arguments: dict[str, Any], call: Call) -> Answer:
+def add(arguments: JsonObject, call: Call) -> Answer:
     """Create a spec and lint it."""
     from clew.specs.change.add import add_spec
     from clew.specs.check.lint import lint_lines, lint_specs
@@ -278,7 +246,7 @@ def add(arguments: dict[str, Any], call: Call) -> Answer:
     return _said(message + lint_lines(report), data=data)
 
 
-def finalize(arguments: dict[str, Any], call: Call) -> Answer:
+def finalize(arguments: JsonObject, call: Call) -> Answer:
     """Complete a spec."""
     from clew.specs.change.finalize import finalize as complete
 
@@ -288,7 +256,7 @@ def finalize(arguments: dict[str, Any], call: Call) -> Answer:
     return _said(text, data={**done, "message": text})
 
 
-def archive(arguments: dict[str, Any], call: Call) -> Answer:
+def archive(arguments: JsonObject, call: Call) -> Answer:
     """Move a spec to the archive."""
     from clew.specs.change.finalize import archive as put_away
 

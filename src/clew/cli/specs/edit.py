@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,13 +13,7 @@ from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import Conflict, Unavailable, UsageError
 from clew.kit.outcome import Outcome
 
-if TYPE_CHECKING:
-    pass
-
-
-def who() -> str:
-    """The tool that changes something, for the audit trail."""
-    return "cli"
+ACTOR = "cli"  # the tool that changes something, for the audit trail
 
 
 def _message(data: dict[str, Any], *lines: str) -> Outcome:
@@ -62,10 +56,10 @@ def add(  # noqa: PLR0913 - one parameter per option
         fields["depends_on"] = [store.load(name).id for name in depends_on]
     words = " ".join(description)
     if template:
-        spec = add_from_template(store, template, variables, words, fields=fields, actor=who())
+        spec = add_from_template(store, template, variables, words, fields=fields, actor=ACTOR)
     elif words:
         spec = add_spec(
-            store, words, prompt=prompt, needs_approval=needs_approval, fields=fields, actor=who()
+            store, words, prompt=prompt, needs_approval=needs_approval, fields=fields, actor=ACTOR
         )
     else:
         raise UsageError("What is to be done?", 'For example: chant add "Add a login page"')
@@ -117,7 +111,7 @@ def update(  # noqa: PLR0913 - one parameter per option
         output=output,
         fields=fields,
         expected_version=expected_version,
-        actor=who(),
+        actor=ACTOR,
     )
     return _message({"id": spec.id, "version": spec.version}, f"Updated spec: {spec.id}")
 
@@ -135,7 +129,7 @@ def check(
     from clew.specs.change.update import check_criterion
 
     done = check_criterion(
-        opened(project), spec_id, number, checked=not off, evidence=evidence, actor=who()
+        opened(project), spec_id, number, checked=not off, evidence=evidence, actor=ACTOR
     )
     mark = "x" if done["checked"] else " "
     return Outcome(done, (f"{number}. [{mark}] {done['text']} ({done['unchecked']} left)",))
@@ -149,7 +143,7 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
     """Approve a spec, so that it can be worked on."""
     from clew.specs.change.approval import approve as give
 
-    done = give(opened(project), spec_id, by=by, actor=who())
+    done = give(opened(project), spec_id, by=by, actor=ACTOR)
     words = "Approved spec" if done.changed else "Already approved"
     data = {"id": done.spec.id, "by": by, "changed": done.changed}
     return _message(data, f"{words}: {done.spec.id}")
@@ -166,7 +160,7 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
 
     store = opened(project)
     action = store.config().text("approval", "rejection_action") or "manual"
-    done = refuse(store, spec_id, by=by, reason=reason, action=action, actor=who())
+    done = refuse(store, spec_id, by=by, reason=reason, action=action, actor=ACTOR)
     lines = [f"Rejected spec: {done.spec.id}", *(f"Created spec: {new}" for new in done.created)]
     return _message({"id": done.spec.id, "by": by, "created": list(done.created)}, *lines)
 
@@ -180,7 +174,7 @@ def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Ou
     from clew.specs.change.finalize import finalize as complete
 
     store = opened(project)
-    done = complete(store, store.config(), spec_id, actor=who(), allow_no_commits=allow_no_commits)
+    done = complete(store, store.config(), spec_id, actor=ACTOR, allow_no_commits=allow_no_commits)
     lines = [f"Finalized spec: {done['id']}"]
     lines += [f"  {label}: {', '.join(done[key])}" for key, label in _AFTER.items() if done[key]]
     return _message(done, *lines)
@@ -201,7 +195,7 @@ def reset(spec_id: str, project: str | None) -> Outcome:
     from clew.work.runs.stop import reset_spec
 
     with opened_work(project) as work:
-        spec = reset_spec(work, spec_id, actor=who())
+        spec = reset_spec(work, spec_id, actor=ACTOR)
     return _message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
 
 
@@ -222,7 +216,7 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
                 f"Other specs wait for '{full}': {', '.join(waiting)}",
                 "Cancel it all the same with --yes; they then count it as done.",
             )
-        (delete_spec if delete else cancel_spec)(work, full, actor=who())
+        (delete_spec if delete else cancel_spec)(work, full, actor=ACTOR)
     verb = "Deleted" if delete else "Cancelled"
     return _message({"id": full, "deleted": delete}, f"{verb} spec: {full}")
 
@@ -252,7 +246,7 @@ def archive(
         return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
     moved = {
         name: store.paths.relative(
-            put_away(store, name, actor=who(), allow_cancelled=spec_id is None)
+            put_away(store, name, actor=ACTOR, allow_cancelled=spec_id is None)
         )
         for name in names
     }

@@ -9,7 +9,7 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, limit_option, project_option
-from clew.cli.specs.edit import who
+from clew.cli.specs.edit import ACTOR
 from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
@@ -174,7 +174,7 @@ def derive(spec_id: str | None, *, every: bool, dry_run: bool, project: str | No
         raise UsageError("Specify --all or provide SPEC_ID", "See: chant derive --help")
     config = store.config()
     names = [head.id for head in store.heads()] if every else [store.load(spec_id or "").id]
-    found = [derive_spec(store, name, config, actor=who(), dry_run=dry_run) for name in names]
+    found = [derive_spec(store, name, config, actor=ACTOR, dry_run=dry_run) for name in names]
     lines = [f"{item.spec_id}: {_set_fields(item.fields)}" for item in found if item.fields]
     lines += [f"warning: {item.spec_id}: {text}" for item in found for text in item.warnings]
     data = {"derived": [item._asdict() for item in found], "dry_run": dry_run}

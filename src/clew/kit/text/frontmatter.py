@@ -1,8 +1,8 @@
 """Front matter: where it begins and ends in a file, and what it says.
 
-It stands between two lines that are nothing but `---`; blank lines and a byte order mark may come
+It is between two lines that are nothing but `---`; blank lines and a byte order mark may come
 before, lines may end with CRLF. A text that only begins with a rule (no closing line or no key
-below it) has none. The strict reader refuses what looks damaged; the lenient one tells.
+below it) has none. The strict reader refuses what looks damaged; the lenient one reports it.
 
 Nothing here may import what a cold start cannot afford, such as `re` and `typing`.
 """

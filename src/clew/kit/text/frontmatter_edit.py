@@ -87,7 +87,7 @@ def _edit_fields(document: Document, wanted: dict[str, Any]) -> str:
         return text
     spans = key_spans(document.yaml) if document.has_frontmatter else {}
     if spans is None:
-        raise _unsafe("its keys do not stand one below the other")
+        raise _unsafe("its keys are not one below the other")
     lines = [f"{line}\n" for line in text.split("\n")[:-1]]
     ranks = {name: rank for rank, name in enumerate(document.order)}
     splices: list[tuple[int, int, int, int, list[str]]] = []

@@ -1,7 +1,7 @@
 """Approving and rejecting specs, with who decided, when, and what was said.
 
 After a rejection `approval.rejection_action` says what follows: `manual` nothing, `dependency` a
-new spec for what has to be put right, which the rejected one then waits for, `group` one member
+new spec for what has to be fixed, on which the rejected one then depends, `group` one member
 for each criterion, and the rejected spec leads them.
 """
 
@@ -117,7 +117,7 @@ def _with_fix(store: SpecStore, rejected: Spec, words: str, actor: str) -> Decis
     body = (
         f"# Fix rejection issues for {rejected.id}\n\n"
         f"{_as_text(words)}\n\n## Acceptance Criteria\n\n"
-        "- [ ] The issues named above are put right\n"
+        "- [ ] The issues named above are fixed\n"
         f"- [ ] {rejected.id} is ready to be looked at again\n"
     )
     fix = store.create({"type": "code", "labels": ["rejection"]}, body, actor=actor)
@@ -129,7 +129,7 @@ def _with_fix(store: SpecStore, rejected: Spec, words: str, actor: str) -> Decis
 
 
 def _parts(spec: Spec) -> list[str]:
-    """What each member is to do: the criteria that stand furthest out and are not yet met."""
+    """What each member is to do: the outermost criteria that are not yet met."""
     items = parse_criteria(spec.body).open_items
     outermost = min((item.indent for item in items), default=0)
     parts = [item.text for item in items if item.indent == outermost and item.text]

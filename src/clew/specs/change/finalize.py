@@ -182,7 +182,7 @@ def archive(store: SpecStore, spec_id: str, *, actor: str, allow_cancelled: bool
 
 
 def archivable(store: SpecStore, days: int) -> list[str]:
-    """The completed and cancelled specs that were last changed at least so many days ago."""
+    """The completed and cancelled specs that have not changed for this number of days."""
     import time
 
     before = time.time_ns() - days * 86400 * 10**9

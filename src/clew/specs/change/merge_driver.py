@@ -2,7 +2,7 @@
 
 A field that one side changed takes that side's value. Where both did: lists gain what either added
 and lose what either removed, maps are merged key by key, of two times the later one counts, and of
-two statuses the one further along, except that a cancellation always stands. Everything else both
+two statuses the one further along, except that a cancellation always wins. Everything else both
 sides changed is a conflict, marked in the file. The body is merged by git. Fields that nobody knows,
 comments and the order of keys stay as our side has them.
 """
@@ -51,7 +51,7 @@ class Merged(NamedTuple):
 
 
 class MergeFailed(ClewError):
-    """No merge was possible; git is told so by exit code 2, where 1 is a conflict."""
+    """No merge was possible; exit code 2 says so to git, where 1 is a conflict."""
 
     exit_code = 2
 
@@ -163,7 +163,7 @@ def _marked(document: Document, other: Document, names: list[str]) -> bytes:
     theirs = other.yaml.splitlines(keepends=True)
     my_spans, their_spans = key_spans(document.yaml), key_spans(other.yaml)
     if my_spans is None or their_spans is None:
-        raise Invalid("The fields do not stand one below the other")
+        raise Invalid("The fields are not one below the other")
     spots: list[tuple[int, int, list[str]]] = []
     for name in names:
         here, there = my_spans.get(name), their_spans.get(name)

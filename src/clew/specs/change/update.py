@@ -151,7 +151,7 @@ def check_criterion(
     spec_id: str,
     number: int,
     *,
-    checked: bool,
+    checked: bool = True,
     evidence: str | None = None,
     expected_version: str | None = None,
     actor: str,

@@ -1,4 +1,4 @@
-"""Drift: files that a completed spec stands on and that have changed since.
+"""Drift: files that a completed spec depends on and that have changed since.
 
 What counts is content. When a spec is completed, `file_hashes` keeps git's own hash of each file
 that `tracks`, `origin`, `informed_by` or `target_files` name; a spec without it is held against the

@@ -195,7 +195,7 @@ def _normal(name: str) -> str:
 
 
 def _named(way: tuple[str, ...]) -> tuple[str, ...]:
-    """The specs of a cycle that are told of it: all of a short one, the first of a long one."""
+    """The specs of a cycle that get a finding: all of a short one, the first of a long one."""
     return way if len(way) <= _MOST_COMPARED else way[:1]
 
 

@@ -46,7 +46,7 @@ _SIMPLE = re.compile(
 
 
 class Criterion(NamedTuple):
-    """One box: its number from 1, its words, and where it stands in the body."""
+    """One box: its number from 1, its words, and its position in the body."""
 
     number: int
     text: str

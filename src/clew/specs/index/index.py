@@ -1,4 +1,4 @@
-"""All specs at a glance: heads kept in memory and on disk, checked against the files.
+"""All specs at once: heads kept in memory and on disk, checked against the files.
 
 Three ways to know that nothing changed, the cheapest first: the kernel reports no event (in a
 process that serves many requests), each file's stat is as it was, or the file is read.

@@ -1,4 +1,4 @@
-"""Which spec files changed since the last look, told by the kernel (inotify).
+"""Which spec files changed since the last look, as the kernel reports (inotify).
 
 An event is queued before the write that caused it returns, so whoever changed a file and then asks
 is never answered from memory. Only file systems on which every change passes through this kernel

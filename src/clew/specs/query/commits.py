@@ -86,8 +86,10 @@ def has_agent_author(project: Path, commits: Sequence[str]) -> bool:
     if not commits:
         return False
     form = "--format=%(trailers:key=Co-Authored-By,valueonly)"
-    told = run_git("log", "--no-walk", form, *map(guard, commits), "--", cwd=project, check=False)
-    return _AGENT.search(told) is not None
+    trailers = run_git(
+        "log", "--no-walk", form, *map(guard, commits), "--", cwd=project, check=False
+    )
+    return _AGENT.search(trailers) is not None
 
 
 def branch_of(spec: Spec, config: Config) -> str:

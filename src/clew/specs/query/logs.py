@@ -130,7 +130,7 @@ def _forward(descriptor: int, start: int, lines: int) -> LogPage:
 
 
 def _read_lines(descriptor: int, start: int, lines: int) -> tuple[bytes, bool]:
-    """At most so many lines, and whether the last may end inside a character."""
+    """At most this number of lines, and whether the last may end inside a character."""
     data = bytearray()
     seen = 0
     while seen < lines and len(data) < ANSWER_BYTES:

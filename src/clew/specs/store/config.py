@@ -170,7 +170,7 @@ def _findings(
         elif name in WITHOUT_EFFECT:
             yield path, f"`{name}` has no effect: {WITHOUT_EFFECT[name]}"
         elif not _is_section(path):
-            yield path, f"unknown key `{name}`{_meant(path)}"
+            yield path, f"unknown key `{name}`{_suggestion(path)}"
         elif isinstance(value, dict):
             yield from _findings(value, path)
         elif value is not None:
@@ -209,7 +209,7 @@ def _is_section(path: tuple[str, ...]) -> bool:
     return False
 
 
-def _meant(path: tuple[str, ...]) -> str:
+def _suggestion(path: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
     depth = len(path) - 1
