@@ -35,12 +35,12 @@ def specs(subject: Subject) -> list[Check]:
     from clew.specs.store.config import load_config
     from clew.specs.store.store import SpecStore
 
-    store = SpecStore(root)
-    problems = [str(problem) for problem in store.problems()]
-    cycles = [" -> ".join((*cycle, cycle[0])) for cycle in store.graph().cycles()]
+    found = SpecStore(root).snapshot()
+    problems = [str(problem) for problem in found.problems]
+    cycles = [" -> ".join((*cycle, cycle[0])) for cycle in found.graph().cycles()]
     unread = f"{len(problems)} spec files cannot be read"
     checks = [
-        _found("specs", problems, unread, f"{len(store.heads())} readable", "chant lint"),
+        _found("specs", problems, unread, f"{len(found.active)} readable", "chant lint"),
         _found("configuration", [str(w) for w in load_config(root).warnings],
                "The configuration has problems", "valid", "chant config"),
     ]  # fmt: skip

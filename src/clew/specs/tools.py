@@ -148,7 +148,7 @@ def log(arguments: JsonObject, call: Call) -> Answer:
     store = _store_of(call)
     spec_id = store.load(arguments["id"]).id
     part = _given(arguments, "lines", "offset", "since")
-    return _json(read_log(store.paths.log_file(spec_id), spec_id, **part).as_json())
+    return _json(read_log(store.paths.log_file(spec_id), spec_id, **part)._asdict())
 
 
 def search(arguments: JsonObject, call: Call) -> Answer:

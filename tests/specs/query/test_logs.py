@@ -43,7 +43,7 @@ def test_with_an_offset_the_next_lines_are_read(log):
 
 def test_the_answer_has_the_documented_fields(log):
     log.write_text("Log line 1\nLog line 2\n")
-    assert read_log(log, "s").as_json() == {
+    assert read_log(log, "s")._asdict() == {
         "content": "Log line 1\nLog line 2\n",
         "byte_offset": 22,
         "line_count": 2,

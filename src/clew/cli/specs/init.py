@@ -64,13 +64,13 @@ def init(  # noqa: PLR0913 - one parameter per option
     project: str | None,
 ) -> Outcome:
     """Set this project up for specs. On a terminal it asks; elsewhere the options decide."""
-    from clew.specs.change import init as making
+    from clew.specs.change.init import initialize, project_name
 
     root = _root(project)
     fresh = not (root / ".chant" / "specs").is_dir()
     if fresh and is_interactive() and not (name or agents):
-        name, agents = _ask(making.project_name(root))
-    made = making.initialize(
+        name, agents = _ask(project_name(root))
+    made = initialize(
         root,
         name=name,
         provider=provider,

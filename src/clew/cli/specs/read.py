@@ -197,11 +197,11 @@ def _hit_lines(hit: dict[str, Any]) -> list[str]:
 @project_option
 def status(*, brief: bool, include_activity: bool, project: str | None) -> Outcome:
     """Count specs by status."""
-    from clew.specs.query import lists as pages
+    from clew.specs.query import lists
 
-    counts = pages.status_counts(opened(project), activity=include_activity)
+    counts = lists.status_counts(opened(project), activity=include_activity)
     if brief:
-        return Outcome(counts, (pages.brief_status(counts),))
+        return Outcome(counts, (lists.brief_status(counts),))
     names = [name for name in counts if isinstance(counts[name], int)]
     rows = tuple((name, str(counts[name])) for name in names)
     parts: list[str | Table] = [Table(("status", "specs"), rows)]
@@ -242,7 +242,7 @@ def log(
     page = read_log(path, full, lines=lines, offset=offset, since=since)
     if follow:
         _follow(path, full, page.content, page.byte_offset)
-    return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
+    return Outcome({"spec_id": full, **page._asdict()}, (page.content.rstrip("\n"),))
 
 
 def _follow(path: Any, spec_id: str, content: str, offset: int) -> None:

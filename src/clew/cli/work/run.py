@@ -317,7 +317,7 @@ def logs(
         full = work.store.load(spec_id).id
         page = read_log(work.paths.log_file(full), full, lines=lines, since=since)
         if not follow:
-            return Outcome({"spec_id": full, **page.as_json()}, (page.content.rstrip("\n"),))
+            return Outcome({"spec_id": full, **page._asdict()}, (page.content.rstrip("\n"),))
         offset = _follow_log(work, full, page.content, page.byte_offset)
     return Outcome({"spec_id": full, "byte_offset": offset})
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.approval import ASKED
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
-from clew.specs.check.drift import FIELD as HASHES
-from clew.specs.check.drift import hashes_of
+from clew.specs.check.drift import HASHES, hashes_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES, Changes
 from clew.specs.query.commits import branch_of, commits_of, has_agent_author, is_dirty, worktree_of

@@ -43,7 +43,7 @@ _NOTES = "\n# Project configuration\n\nThe lines above are the settings; this te
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
-class Made(NamedTuple):
+class InitReport(NamedTuple):
     """What `chant init` found and made."""
 
     created: bool
@@ -58,7 +58,7 @@ def initialize(
     model: str | None = None,
     prompts: dict[str, str] | None = None,
     overwrite_prompts: bool = False,
-) -> Made:
+) -> InitReport:
     """Make what is missing; what is there stays. `prompts` are texts by name."""
     paths = ProjectPaths(project)
     created = not paths.specs.is_dir()
@@ -77,7 +77,7 @@ def initialize(
         if overwrite_prompts or not path.exists():
             write_atomic(path, text)
             written.append(paths.relative(path))
-    return Made(created, written)
+    return InitReport(created, written)
 
 
 def set_up_merging(project: Path) -> bool:

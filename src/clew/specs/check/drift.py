@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from clew.specs.store.store import SpecStore
 
-FIELD = "file_hashes"
+HASHES = "file_hashes"
 SOURCES = ("tracks", "origin", "informed_by", "target_files")
 _MOST_FILES = 500
 _MOST_DEEP = 2  # more `**` than that can take longer than anybody waits
@@ -168,7 +168,7 @@ def _fits(path: str, pattern: str) -> bool:
 
 
 def _baseline(project: Path, spec: Spec) -> tuple[str | None, dict[str, str] | None]:
-    recorded = spec.fields.get(FIELD)
+    recorded = spec.fields.get(HASHES)
     if isinstance(recorded, dict):
         return "recorded", {k: v for k, v in recorded.items() if isinstance(v, str)}
     commits = spec.words("commits")

@@ -13,24 +13,11 @@ from clew.specs.model import GROUP_TYPES, Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    Remark = tuple[str, str, str | None]  # a severity, a message, a suggestion
+
 ERROR, WARNING = "error", "warning"
 WORK_TYPES = ("code", "docs", "fix")
 OTHER_TYPES = ("task", "documentation", "research", "driver", "group", "conflict")
-RULES = (
-    "parse",
-    "title",
-    "type",
-    "complexity",
-    "coupling",
-    "model_waste",
-    "approval",
-    "output",
-    "dependency",
-    "required",
-    "criteria",
-    "cycle",
-    "overlap",
-)
 SPLIT = "Consider splitting into smaller, focused specs"
 
 _ID = re.compile(r"\b\d{4}-\d{2}-\d{2}-[0-9a-z]{3}-[0-9a-z]{3}(?:\.\d+)*\b")
@@ -87,10 +74,10 @@ class Surroundings(NamedTuple):
 def check_spec(spec: Spec, around: Surroundings) -> list[Finding]:
     """Everything the rules find in one spec, in the order of the rules."""
     return [
-        finding
+        Finding(spec.id, severity, name, message, suggestion)
         for name, rule in _CHECKS.items()
         if name not in around.disabled
-        for finding in rule(spec, around)
+        for severity, message, suggestion in rule(spec, around)
     ]
 
 
@@ -104,18 +91,16 @@ def description_of(body: str) -> str:
     return body
 
 
-def title(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def title(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """A spec needs a heading to be called by."""
     if not spec.title:
-        yield _error(spec, "title", "Missing title", "Begin the body with a `# Title` line")
+        yield _error("Missing title", "Begin the body with a `# Title` line")
 
 
-def type_(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def type_(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """The type must be known, and some types need fields of their own."""
     if spec.type not in WORK_TYPES and spec.type not in OTHER_TYPES:
         yield _error(
-            spec,
-            "type",
             f"Invalid spec type '{spec.type}'. Must be one of: {', '.join(WORK_TYPES)}",
             f"Types with a meaning of their own: {', '.join(OTHER_TYPES)}",
         )
@@ -131,10 +116,10 @@ def type_(spec: Spec, around: Surroundings) -> Iterator[Finding]:
     elif spec.type in GROUP_TYPES and spec.id not in around.groups and not spec.head.members:
         missing.append("Driver/group spec has empty 'members' array")
     for message in missing:
-        yield _warning(spec, "type", message)
+        yield _warning(message)
 
 
-def complexity(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def complexity(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """Too many criteria, files or words for one piece of work."""
     limits, off = around.limits, around.disabled
     measured = (
@@ -145,15 +130,15 @@ def complexity(spec: Spec, around: Surroundings) -> Iterator[Finding]:
         limit = getattr(limits, f"complexity_{what}")
         if count > limit and f"complexity_{what}" not in off:
             message = f"{words.format(count)} (threshold: {limit:g})"
-            yield _warning(spec, "complexity", message, SPLIT)
+            yield _warning(message, SPLIT)
     if "complexity_words" not in off:
         count = len(description_of(spec.body).split())
         if count > limits.complexity_words:
             message = f"Spec description is {count} words (threshold: {limits.complexity_words:g})"
-            yield _warning(spec, "complexity", message, SPLIT)
+            yield _warning(message, SPLIT)
 
 
-def coupling(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def coupling(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """The text speaks of other specs that the fields do not name."""
     if spec.type in GROUP_TYPES or not _ID.search(spec.body):
         return
@@ -175,10 +160,10 @@ def coupling(spec: Spec, around: Surroundings) -> Iterator[Finding]:
             f"Spec references other spec ID(s) in body: {named} - use depends_on for dependencies"
         )
     suggestion = "Use depends_on for dependencies instead of referencing spec IDs in the body"
-    yield _warning(spec, "coupling", message, suggestion)
+    yield _warning(message, suggestion)
 
 
-def model_waste(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def model_waste(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """A large model for a small piece of work."""
     model = (spec.head.model or "").lower()
     if spec.type in GROUP_TYPES or spec.type == "research":
@@ -191,15 +176,13 @@ def model_waste(spec: Spec, around: Surroundings) -> Iterator[Finding]:
     simple = criteria <= limits.simple_criteria and files <= limits.simple_files
     if simple and words <= limits.simple_words:
         yield _warning(
-            spec,
-            "model_waste",
             f"Spec uses '{spec.head.model}' but appears simple "
             f"({criteria} criteria, {files} files, {words} words) - consider haiku",
             "Consider using haiku model for simple specs to reduce cost",
         )
 
 
-def approval(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def approval(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """A decision names who made it and when; an open question names nobody."""
     given = spec.fields.get("approval")
     if not isinstance(given, dict):
@@ -209,89 +192,77 @@ def approval(spec: Spec, around: Surroundings) -> Iterator[Finding]:
         shown = status.capitalize()
         if not given.get("by"):
             message = f"Approval status is {shown} but 'by' field is missing"
-            yield _error(spec, "approval", message, "Name who decided: `by: <name>`")
+            yield _error(message, "Name who decided: `by: <name>`")
         if not given.get("at"):
             message = f"Approval status is {shown} but 'at' timestamp is missing"
-            yield _error(spec, "approval", message, "Say when: `at: 2026-01-22T14:30:00Z`")
+            yield _error(message, "Say when: `at: 2026-01-22T14:30:00Z`")
     elif status != "pending":
         message = f"Unknown approval status '{status}'"
-        yield _error(spec, "approval", message, "Use pending, approved or rejected")
+        yield _error(message, "Use pending, approved or rejected")
     elif given.get("by"):
         message = "Approval has 'by' field set but status is still 'pending'"
-        yield _error(spec, "approval", message, "Set the status too, or remove 'by'")
+        yield _error(message, "Set the status too, or remove 'by'")
 
 
-def output(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def output(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """A completed spec with an output schema has output that fits it."""
     if spec.status == "completed" and spec.text("output_schema"):
         message = around.check_output(spec)
         if message:
-            yield _error(spec, "output", message)
+            yield _error(message)
 
 
-def dependency(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def dependency(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """Every id that the fields name belongs to a spec, archived or not."""
-    for name in dict.fromkeys(spec.head.depends_on or ()):
-        if name not in around.known_ids:
-            message = f"Unknown dependency '{name}'"
-            yield _error(spec, "dependency", message, f"Write the full id, or remove '{name}'")
-    for name in dict.fromkeys(spec.head.members):
-        if name not in around.known_ids:
-            message = f"Unknown member spec '{name}'"
-            yield _error(spec, "dependency", message, f"Write the full id, or remove '{name}'")
+    named = (("dependency", spec.head.depends_on or ()), ("member spec", spec.head.members))
+    for what, names in named:
+        for name in dict.fromkeys(names):
+            if name not in around.known_ids:
+                hint = f"Write the full id, or remove '{name}'"
+                yield _error(f"Unknown {what} '{name}'", hint)
 
 
-def required(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def required(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """The fields that the project's configuration asks for are there."""
     for name in around.required:
         if spec.fields.get(name) in (None, "", [], {}):
-            yield _error(spec, "required", f"Missing required field '{name}'", f"Add `{name}:`")
+            yield _error(f"Missing required field '{name}'", f"Add `{name}:`")
 
 
-def criteria(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def criteria(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """Criteria below an output heading do not count, which their author may not know."""
     for line in parse_criteria(spec.body).ignored if _may_have_output(spec.body) else ():
         yield _warning(
-            spec,
-            "criteria",
             f"Acceptance criteria below an 'Output' heading do not count (body line {line})",
             "Move the section above the output, or rename that heading",
         )
 
 
-def cycle(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def cycle(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """A spec that waits for itself is never ready."""
     way = around.cycles.get(spec.id)
     if way:
         shown = way if len(way) <= _MOST_SHOWN else (*way[:_MOST_SHOWN], "...")
         message = f"Dependency cycle: {' -> '.join((*shown, way[0]))}"
-        yield _error(spec, "cycle", message, "Remove one of these from depends_on")
+        yield _error(message, "Remove one of these from depends_on")
 
 
-def overlap(spec: Spec, around: Surroundings) -> Iterator[Finding]:
+def overlap(spec: Spec, around: Surroundings) -> Iterator[Remark]:
     """Two open specs that may run at the same time change the same file."""
     for name, others in around.overlaps(spec.id):
         message = f"Target file '{name}' is also declared by {_listed(others)}"
-        yield _warning(
-            spec, "overlap", message, "Let one depend on the other, or give them separate files"
-        )
+        yield _warning(message, "Let one depend on the other, or give them separate files")
 
 
 _REFERENCES = ("depends_on", "informed_by", "origin", "members", "blocked_specs", "original_spec")
-_CHECKS: dict[str, Callable[[Spec, Surroundings], Iterator[Finding]]] = {
-    "title": title,
-    "type": type_,
-    "complexity": complexity,
-    "coupling": coupling,
-    "model_waste": model_waste,
-    "approval": approval,
-    "output": output,
-    "dependency": dependency,
-    "required": required,
-    "criteria": criteria,
-    "cycle": cycle,
-    "overlap": overlap,
-}
+_CHECKS: dict[str, Callable[[Spec, Surroundings], Iterator[Remark]]] = {
+    rule.__name__.rstrip("_"): rule
+    for rule in (
+        title, type_, complexity, coupling, model_waste, approval, output, dependency, required,
+        criteria, cycle, overlap,
+    )
+}  # fmt: skip
+RULES = ("parse", *_CHECKS)
 
 
 def _may_have_output(body: str) -> bool:
@@ -309,9 +280,9 @@ def _listed(names: list[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _error(spec: Spec, rule: str, message: str, suggestion: str | None = None) -> Finding:
-    return Finding(spec.id, ERROR, rule, message, suggestion)
+def _error(message: str, suggestion: str | None = None) -> Remark:
+    return ERROR, message, suggestion
 
 
-def _warning(spec: Spec, rule: str, message: str, suggestion: str | None = None) -> Finding:
-    return Finding(spec.id, WARNING, rule, message, suggestion)
+def _warning(message: str, suggestion: str | None = None) -> Remark:
+    return WARNING, message, suggestion

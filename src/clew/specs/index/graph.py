@@ -213,59 +213,39 @@ def _edges(heads: dict[str, Head], spec_id: str) -> list[str]:
     return [other for other in wanted if other in heads] if wanted else []
 
 
-def _rings(heads: dict[str, Head], roots: list[str]) -> list[frozenset[str]]:
+def _rings(heads: dict[str, Head], knotted: list[str]) -> list[frozenset[str]]:
     """The strongly connected knots of more than one spec, and specs that depend on themselves."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    rings: list[frozenset[str]] = []
-    for root in roots:
-        if root in order:
-            continue
-        work = [(root, iter(_enter(heads, root, order, lowest, stack, on_stack)))]
-        while work:
-            current, rest = work[-1]
-            for other in rest:
-                if other not in order:
-                    work.append((other, iter(_enter(heads, other, order, lowest, stack, on_stack))))
-                    break
-                if other in on_stack:
-                    lowest[current] = min(lowest[current], order[other])
-            else:
-                work.pop()
-                if work:
-                    above = work[-1][0]
-                    lowest[above] = min(lowest[above], lowest[current])
-                if lowest[current] == order[current]:
-                    ring = _pop_ring(stack, on_stack, current)
-                    if len(ring) > 1 or current in _edges(heads, current):
-                        rings.append(ring)
-    return rings
+    forward: dict[str, list[str]] = {name: [] for name in knotted}
+    backward: dict[str, list[str]] = {name: [] for name in knotted}
+    for name in knotted:
+        for other in _edges(heads, name):
+            if other in backward:
+                forward[name].append(other)
+                backward[other].append(name)
+    seen: set[str] = set()
+    finished = [name for start in knotted for name in _reached(start, forward, seen)]
+    seen = set()
+    knots = [(start, _reached(start, backward, seen)) for start in reversed(finished)]
+    return [
+        frozenset(knot) for start, knot in knots if knot[1:] or (knot and start in forward[start])
+    ]
 
 
-def _enter(
-    heads: dict[str, Head],
-    spec_id: str,
-    order: dict[str, int],
-    lowest: dict[str, int],
-    stack: list[str],
-    on_stack: set[str],
-) -> list[str]:
-    order[spec_id] = lowest[spec_id] = len(order)
-    stack.append(spec_id)
-    on_stack.add(spec_id)
-    return _edges(heads, spec_id)
-
-
-def _pop_ring(stack: list[str], on_stack: set[str], last: str) -> frozenset[str]:
-    place = len(stack) - 1
-    while stack[place] != last:
-        place -= 1
-    ring = frozenset(stack[place:])
-    del stack[place:]
-    on_stack -= ring
-    return ring
+def _reached(start: str, edges: dict[str, list[str]], seen: set[str]) -> list[str]:
+    """What can be reached from here and was not seen before; each behind all that follows it."""
+    found: list[str] = []
+    work = [] if start in seen else [(start, iter(edges[start]))]
+    seen.add(start)
+    while work:
+        name, rest = work[-1]
+        following = next((other for other in rest if other not in seen), None)
+        if following is None:
+            found.append(name)
+            work.pop()
+        else:
+            seen.add(following)
+            work.append((following, iter(edges[following])))
+    return found
 
 
 def _shortest(heads: dict[str, Head], ring: frozenset[str]) -> tuple[str, ...]:

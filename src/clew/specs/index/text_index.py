@@ -174,22 +174,28 @@ class TextIndex:
 
     def _bring_up_to_date(self, source: Source) -> None:
         """Read what is new or different, forget what is gone."""
-        kind, known = source.kind, self._versions[source.kind]
+        kind = source.kind
         if source.generation is not None and source.generation == self._generations.get(kind):
             return
         wanted = source.versions()
-        changed = [
-            key for key, version in wanted.items()
-            if version == YOUNG or known.get(key, (0, YOUNG))[1] != version
-        ]  # fmt: skip
-        gone = [key for key in known if key not in wanted]
         try:
-            if changed or gone:
-                self._update(kind, gone, {key: wanted[key] for key in changed}, source.load)
+            if any(self._difference(kind, wanted)):
+                with writing(self._database):
+                    self._notice_others(self._database)  # one that was first has done it
+                    self._update(kind, *self._difference(kind, wanted), source.load)
         except sqlite3.OperationalError:  # locked, or the disk is full: what is there must do
             self._data_version = -1
             return
         self._generations[kind] = None if YOUNG in wanted.values() else source.generation
+
+    def _difference(self, kind: str, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+        """What is gone, and what is new or different with its version."""
+        known = self._versions[kind]
+        changed = {
+            key: version for key, version in wanted.items()
+            if version == YOUNG or known.get(key, (0, YOUNG))[1] != version
+        }  # fmt: skip
+        return [key for key in known if key not in wanted], changed
 
     def _update(
         self,
@@ -199,15 +205,14 @@ class TextIndex:
         load: Callable[[str], Entry | None],
     ) -> None:
         known = self._versions[kind]
-        with writing(self._database):
-            self._forget([known.pop(key)[0] for key in gone])
-            self._forget([known[key][0] for key in changed if key in known])
-            last = _span(kind)[0] + self.texts(kind).size
-            for new, (key, version) in enumerate(changed.items(), last + 1):
-                entry = load(key)
-                if entry is not None:
-                    number = known.get(key, (new, YOUNG))[0]
-                    self._write(Known(number, kind, key, entry.time), version, entry)
+        self._forget([known.pop(key)[0] for key in gone])
+        self._forget([known[key][0] for key in changed if key in known])
+        last = _span(kind)[0] + self.texts(kind).size
+        for new, (key, version) in enumerate(changed.items(), last + 1):
+            entry = load(key)
+            if entry is not None:
+                number = known.get(key, (new, YOUNG))[0]
+                self._write(Known(number, kind, key, entry.time), version, entry)
 
     @property
     def _database(self) -> sqlite3.Connection:

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.times import parse_iso
@@ -39,10 +39,6 @@ class LogPage(NamedTuple):
     byte_offset: int
     line_count: int
     has_more: bool
-
-    def as_json(self) -> dict[str, Any]:
-        """The answer's fields by name."""
-        return self._asdict()
 
 
 def read_log(

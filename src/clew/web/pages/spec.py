@@ -29,14 +29,14 @@ def show(request: Request) -> Response:
 
     site = site_of(request)
     store = site.specs()
-    spec = store.load(request.path_params["spec_id"])
+    spec, snapshot = store.find(request.path_params["spec_id"])
     known = specview.journalled(site.work(), spec.id)
     branch = specview.branch_view(site.root, load_config(site.root), spec)
     text, output = specview.text_parts(spec.body)
     log, offset = specview.log_part(store, spec.id)
     remarks = remarks_in(spec.body)
-    state = spec.status if spec.head.archived else store.graph().state(spec.id).status
-    graph = store.graph()
+    graph = snapshot.graph()
+    state = graph.state(spec.id).status
     return page(
         request,
         "spec.html",
@@ -46,14 +46,14 @@ def show(request: Request) -> Response:
         text=text,
         output=output,
         criteria=specview.with_checks(parse_criteria(spec.body).items, known.checks),
-        waits=specview.waits(store, spec),
+        waits=specview.waits(graph, spec),
         known=known,
         branch=branch,
         remarks=remarks,
         remarks_at=_by_line(remarks),
-        actions=specview.actions(spec, store, known, branch),
-        picture=draw_around(store, spec.id),
-        members=[store.head(name) for name in graph.members(spec.id)],
+        actions=specview.actions(spec, state, known, branch),
+        picture=draw_around(snapshot, spec.id),
+        members=[snapshot.by_id[name] for name in graph.members(spec.id)],
         dependents=graph.dependents(spec.id),
         log=log,
         offset=offset,

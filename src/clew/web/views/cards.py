@@ -11,10 +11,9 @@ from clew.work.journal.sqlite import read_journal
 from clew.work.model import OPEN, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from clew.kit.paths import ProjectPaths
     from clew.specs.index.graph import Graph
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Head
     from clew.specs.store.store import SpecStore
     from clew.work.model import Run
@@ -118,7 +117,7 @@ def read_board(store: SpecStore, paths: ProjectPaths, wanted: Filter | None = No
     snapshot = store.snapshot()
     graph = snapshot.graph()
     groups: dict[str, list[Head]] = {name: [] for name, _, _ in COLUMNS}
-    for head in _chosen(store, snapshot.active, wanted):
+    for head in _chosen(store, snapshot, wanted):
         column = _COLUMN_OF.get(graph.state(head.id).status)
         if column is not None:
             groups[column].append(head)
@@ -170,11 +169,12 @@ def last_log_line(paths: ProjectPaths, spec_id: str) -> str:
     return text.strip()[:_LONGEST_LINE]
 
 
-def _chosen(store: SpecStore, heads: Sequence[Head], wanted: Filter) -> list[Head]:
+def _chosen(store: SpecStore, snapshot: Snapshot, wanted: Filter) -> list[Head]:
+    heads = snapshot.active
     if wanted.query:
         from clew.specs.query.search import matching_heads
 
-        heads = matching_heads(store, wanted.query)
+        heads = matching_heads(store, wanted.query, snapshot)
     return [
         head
         for head in heads

@@ -9,8 +9,8 @@ from clew.specs.query.dag import build_dag
 
 if TYPE_CHECKING:
     from clew.specs.index.graph import Graph
+    from clew.specs.index.index import Snapshot
     from clew.specs.model import Head
-    from clew.specs.store.store import SpecStore
 
 _STEPS = 2
 _MOST_NODES = 24
@@ -45,9 +45,8 @@ class Picture:
     left_out: int = 0
 
 
-def draw_around(store: SpecStore, spec_id: str) -> Picture | None:
+def draw_around(snapshot: Snapshot, spec_id: str) -> Picture | None:
     """The picture of a spec's neighbours; None where it has none."""
-    snapshot = store.snapshot()
     graph = snapshot.graph()
     near = _near(snapshot.by_id, graph, spec_id)
     if len(near) < 2:

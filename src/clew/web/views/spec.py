@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from clew.kit.paths import ProjectPaths
     from clew.specs.files.criteria import Criterion
+    from clew.specs.index.graph import Graph
     from clew.specs.model import Spec
     from clew.specs.store.config import Config
     from clew.specs.store.store import SpecStore
@@ -97,14 +98,13 @@ def text_parts(body: str) -> tuple[str, str]:
     )
 
 
-def actions(spec: Spec, store: SpecStore, known: Journalled, branch: Branch | None) -> set[str]:
-    """What can be done with the spec now."""
+def actions(spec: Spec, state: str, known: Journalled, branch: Branch | None) -> set[str]:
+    """What can be done with the spec in this state."""
     if spec.head.archived:
         return set()
     run = known.open_run
     if run is not None:
         return {"edit", "release"} if run.phase is Phase.HELD else {"edit", "pause", "takeover"}
-    state = store.graph().state(spec.id).status
     asks = spec.head.approval_required and spec.head.approval_status != "approved"
     has_work = branch is not None and bool(branch.diff.files)
     possible = {
@@ -169,7 +169,7 @@ def events_of(store: SpecStore, spec_id: str) -> list[dict[str, Any]]:
     return found[::-1][:_MOST_EVENTS]
 
 
-def waits(store: SpecStore, spec: Spec) -> list[dict[str, str]]:
+def waits(graph: Graph, spec: Spec) -> list[dict[str, str]]:
     """What blocks the spec, with the words people use for it."""
     words = {
         "missing": "does not exist",
@@ -179,11 +179,11 @@ def waits(store: SpecStore, spec: Spec) -> list[dict[str, str]]:
         "sibling": "comes before it",
         "member": "is one of its members",
     }
-    if spec.head.archived or store.graph().state(spec.id).status != "blocked":
+    if spec.head.archived or graph.state(spec.id).status != "blocked":
         return []
     return [
         {"id": item["id"], "why": words.get(item["reason"], item["reason"])}
-        for item in blockers(spec.id, store.graph())
+        for item in blockers(spec.id, graph)
     ]
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from clew.specs.check.drift import FIELD, blob_hash, drift_of, find_drift, hashes_of
+from clew.specs.check.drift import HASHES, blob_hash, drift_of, find_drift, hashes_of
 from clew.specs.model import Changes
 from tests.specs.making import Project
 from tests.support.repos import Repository
@@ -40,7 +40,7 @@ def record_hashes(project):
     """Keep the present hashes, as completing a spec does."""
 
     def edit(spec):
-        return Changes({FIELD: hashes_of(project.root, spec)})
+        return Changes({HASHES: hashes_of(project.root, spec)})
 
     return project.store.change(A, edit, actor="test")
 
