@@ -13,7 +13,6 @@ from clew.history.questions.issues import by_issue, issue_refs
 from clew.history.questions.links import commit_links
 from clew.history.questions.pickaxe import find_changes
 from clew.history.questions.similar import similar
-from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.freshness import list_repos
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
@@ -45,7 +44,7 @@ def test_links_out_of_the_index_keep_their_name(tmp_path):
     story.commit("one", "One thing")
     story.commit("two", 'Revert "One thing"')
     story.commit("far", f"Undo\n\nThis reverts commit {'ab' * 20}.")
-    store = SqliteHistory.create(tmp_path / "db")
+    store = new_index(tmp_path / "db")
     sync_repo(store, register(store, story.root))
 
     (far,) = commit_links(store, "r", story["far"])["links"]
@@ -149,7 +148,7 @@ def test_git_never_leaves_the_registered_repository(story, tmp_path):
     outer = Story(tmp_path / "outer")
     inner = Story(outer.root / "inner")
     inner.commit("one", "One")
-    store = SqliteHistory.create(tmp_path / "db")
+    store = new_index(tmp_path / "db")
     sync_repo(store, register(store, inner.root))
     (inner.root / ".git").rename(tmp_path / "gone")
 

@@ -9,6 +9,7 @@ from clew.history.questions.file_history import file_history
 from clew.history.questions.hotspots import hotspots
 from clew.history.questions.owners import owners
 from clew.kit.errors import Invalid, NotFound
+from tests.history.index import new_index
 from tests.history.questions.conftest import DAY, START, shas
 
 
@@ -44,7 +45,6 @@ def test_file_history_is_bounded(store):
 
 
 def test_names_that_are_swapped_end(story, tmp_path):
-    from clew.history.store.sqlite import SqliteHistory
     from clew.history.sync.ingest import sync_repo
     from clew.history.sync.repositories import register
     from tests.history.questions.conftest import Story
@@ -56,7 +56,7 @@ def test_names_that_are_swapped_end(story, tmp_path):
     swapped.commit("b", "b")
     swapped.git("mv", "b", "a")
     swapped.commit("back", "back")
-    store = SqliteHistory.create(tmp_path / "db")
+    store = new_index(tmp_path / "db")
     sync_repo(store, register(store, swapped.root))
 
     found = file_history(store, "swapped", "a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -70,7 +71,8 @@ def test_under_another_name(cm, file):
 
 def test_it_is_one_file(file):
     assert [f.name for f in file.parent.iterdir() if "snapshot" in f.name] == [file.name]
-    assert sqlite3.connect(file).execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
 
 
 def test_a_file_that_is_there_is_not_replaced(cm, synced, file):
