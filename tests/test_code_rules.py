@@ -203,6 +203,34 @@ def test_functions_are_loaded_by_name_in_one_place():
     assert found == [], "import the function; only commands are loaded by name, from their table"
 
 
+# Words that only a translation would say, in what users read.
+AWKWARD = re.compile(r"\b(so many|so often|of ours|all the time|put right)\b", re.IGNORECASE)
+
+
+def spoken_texts(path):
+    """The strings of a file that may be read by users: all but its docstrings."""
+    documented = (ast.Module, ast.ClassDef, *FUNCTIONS)
+    docstrings = {
+        node.body[0].value
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree_of(path)):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and node not in docstrings:
+            yield node.lineno, node.value
+
+
+def test_texts_are_plain_english():
+    found = [
+        f"{name_of(path)}:{line} {text.strip()}"
+        for path in SOURCES
+        for line, text in spoken_texts(path)
+        if AWKWARD.search(text)
+    ]
+    assert found == []
+
+
 # Modules whose names are put together where they are used, so that no scan can see it.
 NAMED_ELSEWHERE = {}
 

@@ -474,7 +474,7 @@ _AFTER_CANCEL = (
         properties={
             "query": string("Words and filters"),
             "limit": integer("Most hits (default 20)"),
-            "offset": integer("Skip so many"),
+            "offset": integer("Number of results to skip"),
             "archived": boolean("Also archived specs"),
         },
         required=("query",),

@@ -109,7 +109,7 @@ LEGAL_MOVES: dict[Phase, frozenset[Phase]] = {
     Phase.FINISHED: frozenset(),
     Phase.CANCELLED: frozenset(),
 }
-MOST_FINISHINGS = 3  # so often is finishing a run tried
+MOST_FINISHINGS = 3  # attempts at finishing a run
 REQUESTED_PHASE = {
     Request.PAUSE: Phase.PAUSED,
     Request.HOLD: Phase.HELD,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clew.specs.index.graph import Graph
 
 _FULL_LOOK_SECONDS = 10.0  # what inotify cannot see: writes through memory maps and hard links
-_CHEAP_READS = 16  # reading so many files again, and one in a hundred, is cheaper than saving
+_CHEAP_READS = 16  # up to this many reads, or one file in a hundred, are cheaper than saving
 
 
 class Snapshot:

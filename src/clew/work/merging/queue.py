@@ -215,7 +215,7 @@ class Merger:
                 self.say(f"{entry.target} has moved; {entry.spec_id} is merged again on top of it")
                 continue
             return journal.update_merge(entry.number, MergeStatus.MERGED, note=None)
-        raise Conflict(f"'{entry.target}' moves all the time", "Try again later.")
+        raise Conflict(f"'{entry.target}' keeps moving", "Try again later.")
 
     def _sides(self, entry: Merge) -> Sides:
         root = self.work.root

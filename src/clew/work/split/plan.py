@@ -239,7 +239,7 @@ def _member_count(piece: Piece, clusters: int) -> int:
 
 
 def _packed(clusters: list[_Cluster], count: int) -> list[_Cluster]:
-    """The clusters in their order, in so many members of about the same size."""
+    """The clusters in their order, in this many members of about the same size."""
     weights = [max(1, len(numbers)) for numbers, _ in clusters]
     bins: list[_Cluster] = [([], [])]
     weight, total = 0, sum(weights)

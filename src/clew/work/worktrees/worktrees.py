@@ -132,7 +132,7 @@ def remove(
     """Remove a spec's worktree and branch; what is not merged or not committed is refused.
 
     The teardown commands run first. With `force` it is removed whatever they say, and what would
-    be lost is kept under refs of ours. Returns what was kept.
+    be lost is kept under Clew's own refs. Returns what was kept.
     """
     home = worktree_home(root)
     owner = next((o for o in owners(root) if o.spec_id == spec_id), None)
