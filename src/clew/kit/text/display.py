@@ -32,3 +32,12 @@ def os_reason(error: OSError) -> str:
     named = [name for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     files = " and ".join(clipped(shown_path(name)) for name in named)
     return f"{reason}: {files}" if files else reason
+
+
+def excerpt(line: str, at: int, most: int) -> str:
+    """The line, or of a long one the part around a place."""
+    if len(line) <= most:
+        return line
+    begin = max(0, min(at - most // 3, len(line) - most))
+    end = begin + most
+    return f"{'…' if begin else ''}{line[begin:end].strip()}{'…' if end < len(line) else ''}"

@@ -8,6 +8,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import Invalid
+from clew.kit.text.display import excerpt
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.specs.files.parse import read_document, read_file
 from clew.specs.index import text_index
@@ -140,18 +141,10 @@ def snippets(body: str, words: tuple[str, ...], first: int = 1) -> list[dict[str
         lowered = line.lower()
         present = [word for word in words if word in lowered]
         if present and (missing.intersection(present) or len(found) < _MOST_SNIPPETS):
-            found.append({"line": number, "text": _around(line, lowered.find(present[0]))})
+            text = line.strip()
+            at = text.lower().find(present[0])
+            found.append({"line": number, "text": excerpt(text, at, _LONGEST_SNIPPET)})
             missing.difference_update(present)
         if len(found) >= _MOST_SNIPPETS and not missing:
             break
     return found[: _MOST_SNIPPETS + len(words)]
-
-
-def _around(line: str, at: int) -> str:
-    """A line, or of a long one the part around a place."""
-    text = line.strip()
-    if len(text) <= _LONGEST_SNIPPET:
-        return text
-    begin = max(0, min(at - _LONGEST_SNIPPET // 3, len(line) - _LONGEST_SNIPPET))
-    end = begin + _LONGEST_SNIPPET
-    return f"{'…' if begin else ''}{line[begin:end].strip()}{'…' if end < len(line) else ''}"

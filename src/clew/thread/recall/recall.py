@@ -11,7 +11,7 @@ from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.lookup import chosen_repos, patch_text
 from clew.kit.errors import ClewError, Invalid
-from clew.kit.text.display import clipped
+from clew.kit.text.display import clipped, excerpt
 from clew.kit.times import day_text
 from clew.specs.index.text_index import SPEC, Known, Text
 from clew.thread.recall.commit_search import Related, Search
@@ -275,17 +275,9 @@ def best_line(text: str, words: Sequence[str]) -> str:
         if count > most:
             best, most = line, count
     plain = " ".join(re.sub(r"^\s*(?:[-*+>]|#{1,6})\s+", "", best).split())
-    return _around(plain, wanted)
-
-
-def _around(line: str, words: Sequence[str]) -> str:
-    if len(line) <= _LONGEST_SNIPPET:
-        return line
-    lowered = line.lower()
-    first = min((at for word in words if (at := lowered.find(word)) >= 0), default=0)
-    begin = max(0, min(first - _LONGEST_SNIPPET // 3, len(line) - _LONGEST_SNIPPET))
-    part = line[begin : begin + _LONGEST_SNIPPET].strip()
-    return f"{'…' if begin else ''}{part}{'…' if begin + _LONGEST_SNIPPET < len(line) else ''}"
+    lowered = plain.lower()
+    first = min((at for word in wanted if (at := lowered.find(word)) >= 0), default=0)
+    return excerpt(plain, first, _LONGEST_SNIPPET)
 
 
 def recalled_text(recalled: Recalled) -> str:

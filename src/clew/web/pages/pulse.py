@@ -43,7 +43,8 @@ def _history_plots(site: Site) -> list[dict[str, Any] | None]:
             return []
     except ClewError:
         return []
-    return [_activity(store), _hotspots(store), _together(store)]
+    hottest = _hottest(store)
+    return [_activity(store), _hotspots(hottest[:_MOST]), _together(store, hottest[:8])]
 
 
 def _activity(store: HistoryStore) -> dict[str, Any]:
@@ -70,8 +71,7 @@ def _activity(store: HistoryStore) -> dict[str, Any]:
     }
 
 
-def _hotspots(store: HistoryStore) -> dict[str, Any] | None:
-    found = _hottest(store)[:_MOST]
+def _hotspots(found: list[dict[str, Any]]) -> dict[str, Any] | None:
     if not found:
         return None
     labels = [_short(entry["path"]) for entry in found]
@@ -94,12 +94,12 @@ def _hottest(store: HistoryStore) -> list[dict[str, Any]]:
     return [entry for entry in found if not entry["path"].startswith(_OWN)]
 
 
-def _together(store: HistoryStore) -> dict[str, Any] | None:
+def _together(store: HistoryStore, hottest: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Of the hottest files, the pairs that change together most."""
     from clew.history.questions.cochange import co_change
 
     pairs: dict[tuple[str, str], tuple[int, float]] = {}
-    for entry in _hottest(store)[:8]:
+    for entry in hottest:
         for other in co_change(store, entry["repo"], entry["path"], limit=3)["files"]:
             first, second = sorted((entry["path"], other["path"]))
             if first.startswith(_OWN):
