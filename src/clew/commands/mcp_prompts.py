@@ -108,8 +108,7 @@ def get_prompt(name: str, arguments: JsonObject, settings: Mapping[str, str]) ->
     """A command's prompt with these arguments filled in."""
     command = _command(name, settings)
     options = {key: value for key, value in arguments.items() if value != ""}
-    c1, c2, c3 = command.address
-    words = {"agent": command.agent, "c1": c1, "c2": c2, "c3": c3, "options": options}
+    words = {"agent": command.agent, **command.parts, "options": options}
     request = request_from_arguments(words)
     request.base = project_root(settings)
     text = execute(request, settings).prompt

@@ -6,15 +6,15 @@ from clew.kit.errors import ClewError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from clew.kit.jsontext import JsonObject
+    from typing import Any
 
 
 class CommandFailure(ClewError):
     """A failure with the object that tools answer."""
 
-    def __init__(self, message: str, hint: str | None, body: JsonObject) -> None:
+    def __init__(self, message: str, hint: str | None, **body: str | list[str]) -> None:
         super().__init__(message, hint)
-        self.body = {**body, **({"hint": hint} if hint else {})}
+        self.body: dict[str, Any] = {**body, **({"hint": hint} if hint else {})}
 
 
 class CommandNotFound(CommandFailure):
@@ -24,10 +24,9 @@ class CommandNotFound(CommandFailure):
 
     def __init__(self, address: tuple[str, str, str], hint: str, near: list[str]) -> None:
         c1, c2, c3 = address
-        body: JsonObject = {"error": "Command not found", "c1": c1, "c2": c2, "c3": c3}
-        if near:
-            body["nearest"] = near
-        super().__init__(f"Command not found: {c1} {c2} {c3}", hint, body)
+        more = {"nearest": near} if near else {}
+        text = f"Command not found: {c1} {c2} {c3}"
+        super().__init__(text, hint, error="Command not found", c1=c1, c2=c2, c3=c3, **more)
 
 
 class RegistryFailure(CommandFailure):
@@ -36,8 +35,8 @@ class RegistryFailure(CommandFailure):
     code = "invalid"
 
     def __init__(self, path: str, details: str, hint: str) -> None:
-        body: JsonObject = {"error": "Failed to load registry", "path": path, "details": details}
-        super().__init__(f"Failed to load registry {path}: {details}", hint, body)
+        text = f"Failed to load registry {path}: {details}"
+        super().__init__(text, hint, error="Failed to load registry", path=path, details=details)
 
 
 class ExecutionFailure(CommandFailure):
@@ -46,5 +45,4 @@ class ExecutionFailure(CommandFailure):
     code = "invalid"
 
     def __init__(self, command: str, stderr: str, hint: str | None = None) -> None:
-        body: JsonObject = {"error": "Execution failed", "command": command, "stderr": stderr}
-        super().__init__(stderr, hint, body)
+        super().__init__(stderr, hint, error="Execution failed", command=command, stderr=stderr)
