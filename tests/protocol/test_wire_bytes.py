@@ -17,9 +17,9 @@ def response(answer):
 
 
 @pytest.mark.parametrize("data", [{}, {"a": [1, "}}"]}, [], [{"b": "\u00e9"}], "text", 0])
-@pytest.mark.parametrize("indent", [None, 2])
-def test_a_mirrored_answer_is_the_same_message(data, indent):
-    message = response(Answer.of(data, indent=indent))
+@pytest.mark.parametrize("make", [Answer.of, Answer.indented])
+def test_a_mirrored_answer_is_the_same_message(data, make):
+    message = response(make(data))
 
     assert json.loads(wire_bytes(message)) == json.loads(jsontext.dumps(message))
     assert b"\n" not in wire_bytes(message)

@@ -163,7 +163,7 @@ def conversations(arguments: JsonObject, call: Call) -> Answer:
             data = {"deleted": name}
         else:
             data = store.export(name) if action == "export" else summary(store.export(name))
-    return Answer.of(data, indent=2)
+    return Answer.indented(data)
 
 
 def summary(exported: JsonObject) -> JsonObject:

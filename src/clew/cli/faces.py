@@ -1,4 +1,4 @@
-"""The command tables of the five faces."""
+"""The command groups of the five faces."""
 
 from __future__ import annotations
 

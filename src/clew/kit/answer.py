@@ -29,11 +29,16 @@ class Answer:
         self.mirrors = False
 
     @classmethod
-    def of(cls, data: object, *, indent: int | None = None) -> Answer:
-        """An answer whose text is the data's JSON, compact or indented."""
-        answer = cls(jsontext.dumps(data) if indent is None else jsontext.pretty(data), data=data)
-        answer.mirrors = indent is None
+    def of(cls, data: object) -> Answer:
+        """An answer whose text is the data's JSON."""
+        answer = cls(jsontext.dumps(data), data=data)
+        answer.mirrors = True
         return answer
+
+    @classmethod
+    def indented(cls, data: object) -> Answer:
+        """An answer whose text is the data's JSON over several lines."""
+        return cls(jsontext.pretty(data), data=data)
 
     @classmethod
     def error(cls, text: str, *, data: object = None) -> Answer:

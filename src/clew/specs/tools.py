@@ -82,7 +82,7 @@ def _store_of(call: Call) -> SpecStore:
 def _json(data: object) -> Answer:
     from clew.kit.answer import Answer
 
-    return Answer.of(data, indent=2)
+    return Answer.indented(data)
 
 
 def _said(text: str, *, data: JsonObject) -> Answer:

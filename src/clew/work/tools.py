@@ -58,7 +58,7 @@ def _opened(call: Call, wiring: Wiring | None = None, *, repair: bool = True) ->
 def _record(data: JsonObject) -> Answer:
     from clew.kit.answer import Answer
 
-    return Answer.of(data, indent=2)
+    return Answer.indented(data)
 
 
 def _message(text: str, **data: Any) -> Answer:
