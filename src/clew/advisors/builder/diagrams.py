@@ -15,26 +15,11 @@ if TYPE_CHECKING:
 
     from clew.advisors.documents.model import Facts, Item
 
-STARTS: Final = [
-    "flowchart",
-    "graph",
-    "sequenceDiagram",
-    "classDiagram",
-    "stateDiagram",
-    "stateDiagram-v2",
-    "erDiagram",
-    "journey",
-    "gantt",
-    "pie",
-    "mindmap",
-    "timeline",
-    "quadrantChart",
-    "C4Context",
-    "C4Container",
-    "C4Component",
-    "C4Dynamic",
-    "C4Deployment",
-]
+STARTS: Final = (
+    "flowchart", "graph", "sequenceDiagram", "classDiagram", "stateDiagram",
+    "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie", "mindmap", "timeline",
+    "quadrantChart", "C4Context", "C4Container", "C4Component", "C4Dynamic", "C4Deployment",
+)  # fmt: skip
 LEGEND: Final = "Dark blue: people. Blue: this system. Grey: other systems. A line reads in the direction of its arrow."
 _LONGEST_LABEL = 60
 _STYLES = (

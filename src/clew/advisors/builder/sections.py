@@ -23,19 +23,9 @@ _SOURCES: Final = (
 )
 _ASKED: Final = "Write the answer below a question as `- Answer: ...`, or give it to the advisor; `yes` takes the default."
 _SET_ASIDE: Final = "This text speaks to a reader's tools, not about the project. It is kept here as a quotation and was not followed."
-_NUMBERS: Final = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-]
+_NUMBERS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
 
 
 def assembled(

@@ -26,19 +26,11 @@ MOVES: Final = {
     "deprecated": ("superseded",),
     "superseded": (),
 }
-KNOWN_DIRECTORIES: Final = [
-    "docs/adr",
-    "docs/adrs",
-    "docs/decisions",
-    "docs/architecture/decisions",
-    "docs/architecture/adr",
-    "docs/architecture/adrs",
-    "doc/adr",
-    "doc/decisions",
-    "adr",
-    "adrs",
-    "architecture/decisions",
-]
+KNOWN_DIRECTORIES: Final = (
+    "docs/adr", "docs/adrs", "docs/decisions", "docs/architecture/decisions",
+    "docs/architecture/adr", "docs/architecture/adrs", "doc/adr", "doc/decisions", "adr",
+    "adrs", "architecture/decisions",
+)  # fmt: skip
 INDEX_START: Final = "<!-- decisions: begin -->"
 INDEX_END: Final = "<!-- decisions: end -->"
 LARGEST_FILE: Final = 500_000

@@ -62,15 +62,9 @@ ALTERNATIVES: Final = {
     "continuous integration": "another runner",
 }
 SIGNIFICANT: Final = (
-    "programming language",
-    "web framework",
-    "user interface",
-    "database",
-    "message queue",
-    "hosting",
-    "interface style",
-    "machine learning",
-)
+    "programming language", "web framework", "user interface", "database", "message queue",
+    "hosting", "interface style", "machine learning",
+)  # fmt: skip
 
 EXTERNAL: Final = {
     "payment": "Stripe|PayPal|Adyen|Klarna|Square|Braintree",

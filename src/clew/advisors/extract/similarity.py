@@ -13,22 +13,10 @@ _OF_PROJECTS = (
     "außerhalb teil"
 )
 _SMALL = STOP_WORDS | GERMAN_STOP_WORDS | frozenset(_OF_PROJECTS.split())
-_ENDINGS = [
-    "ations",
-    "ation",
-    "ings",
-    "ing",
-    "ies",
-    "ers",
-    "ed",
-    "es",
-    "er",
-    "en",
-    "s",
-    "e",
-    "y",
+_ENDINGS = (
+    "ations", "ation", "ings", "ing", "ies", "ers", "ed", "es", "er", "en", "s", "e", "y",
     "n",
-]
+)  # fmt: skip
 
 
 def stem(word: str) -> str:
