@@ -186,7 +186,7 @@ def test_what_is_refused_changes_nothing(records):
     records.write("0001-one.md", MADR)
     records.write("0002-two.md", MADR)
     records.write("0002-again.md", MADR)
-    records.write("0003-odd.md", MADR.replace('status: "proposed"', "status: >\n  proposed"))
+    records.write("0003-odd.md", MADR.replace('status: "proposed"', 'status: "proposed'))
     before = {path.name: path.read_bytes() for path in records.place.iterdir()}
     for name, status, by, error, told in [
         ("1", "done", "", Invalid, "is no status"),

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.advisors.documents import adr, files
-from clew.advisors.documents.document import HEADING, parse, scalar
+from clew.advisors.documents.document import HEADING, parse
 from clew.advisors.documents.templates import PREAMBLE, key_of
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.locks import locked
 from clew.kit.text.display import clipped, shown_text
+from clew.kit.text.frontmatter import FrontmatterError, read_document
+from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.text.markdown import code_lines
 from clew.kit.times import today
 
@@ -90,21 +92,28 @@ def _named(directory: AdrDirectory, name: str) -> AdrFile:
 def _moved(record: AdrFile, status: str) -> str:
     """The record's text with this status; when it is accepted also with its seal."""
     text = _text(record)
-    lines = text.split("\n")
-    is_accepted = status == "accepted"
+    seal = adr.seal_of(record.document) if status == "accepted" else ""
     if record.document.section("status") is None:
-        _put_entry(lines, "status", status)
-        _put_entry(lines, "date", today())
-        if is_accepted:
-            _put_entry(lines, "sealed", adr.seal_of(record.document))
-    else:
-        start, end = _body(lines, "status")
-        first = next((n for n in range(start, end) if lines[n].strip()), start)
-        lines[first : min(first + 1, end)] = [status[:1].upper() + status[1:] + _ending(lines)]
-        if is_accepted:
-            mark = f"<!-- accepted: {adr.seal_of(record.document)} -->"
-            _add_below(lines, *_body(lines, PREAMBLE), mark)
+        entries = {"status": status, "date": today(), **({"sealed": seal} if seal else {})}
+        return _proven(record, _with_entries(record, text, entries), status)
+    lines = text.split("\n")
+    start, end = _body(lines, "status")
+    first = next((n for n in range(start, end) if lines[n].strip()), start)
+    lines[first : min(first + 1, end)] = [status[:1].upper() + status[1:] + _ending(lines)]
+    if seal:
+        _add_below(lines, *_body(lines, PREAMBLE), f"<!-- accepted: {seal} -->")
     return _proven(record, "\n".join(lines), status)
+
+
+def _with_entries(record: AdrFile, text: str, entries: dict[str, str]) -> str:
+    """The text with these entries in its front matter, every other byte as it was."""
+    try:
+        document = read_document(text.encode())
+        has_entries = document.has_frontmatter
+        body = document.body if has_entries else f"{document.line_end}{document.body}"
+        return edit_document(document, entries, body).decode()
+    except (FrontmatterError, Invalid):
+        raise _unusual(record) from None
 
 
 def _succeeding(record: AdrFile, old: AdrFile) -> str:
@@ -133,11 +142,15 @@ def _proven(record: AdrFile, text: str, status: str) -> str:
     after = parse(text, "adr")
     is_moved = _first_line(after).casefold() == status.casefold()
     if not is_moved or adr.seal_of(after) != adr.seal_of(record.document):
-        raise Invalid(
-            f"The status of {record.path.name} cannot be changed without changing more",
-            "Its front matter or its headings are unusual; change its status by hand.",
-        )
+        raise _unusual(record)
     return text
+
+
+def _unusual(record: AdrFile) -> Invalid:
+    return Invalid(
+        f"The status of {record.path.name} cannot be changed without changing more",
+        "Its front matter or its headings are unusual; change its status by hand.",
+    )
 
 
 def _first_line(document: Document) -> str:
@@ -153,18 +166,6 @@ def _front_matter_end(lines: list[str]) -> int:
     if lines[0].rstrip() != "---":
         return 0
     return next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), 0)
-
-
-def _put_entry(lines: list[str], key: str, value: str) -> None:
-    """Set an entry of the front matter."""
-    ending = _ending(lines)
-    end = _front_matter_end(lines)
-    if not end:
-        lines[:0] = [f"---{ending}", f"---{ending}", ending]
-        end = 1
-    entry = f"{key}: {scalar(value)}{ending}"
-    place = next((n for n in range(1, end) if lines[n].startswith(f"{key}:")), end)
-    lines[place : min(place + 1, end)] = [entry]
 
 
 def _body(lines: list[str], key: str) -> tuple[int, int]:

@@ -129,13 +129,9 @@ def _bullet(item: Item, *, as_card: bool) -> str:
 def _front_matter(document: Document) -> str:
     lines = ["---"]
     for key, value in document.metadata.items():
-        lines.append(f"{key}:{value}" if value.startswith("\n") else f"{key}: {scalar(value)}")
+        scalar = value if _PLAIN_VALUE.fullmatch(value) else dumps(value)
+        lines.append(f"{key}:{value}" if value.startswith("\n") else f"{key}: {scalar}")
     return "\n".join([*lines, "---"])
-
-
-def scalar(value: str) -> str:
-    """A value as front matter has it, quoted where it must be."""
-    return value if _PLAIN_VALUE.fullmatch(value) else dumps(value)
 
 
 def _take_front_matter(lines: list[str]) -> tuple[dict[str, str], list[str]]:
