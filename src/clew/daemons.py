@@ -23,6 +23,6 @@ def _brief(root: Path, spec_id: str) -> str:
 WIRING = Wiring(_brief, "clew.daemons")
 
 if __name__ == "__main__":
-    from clew.work.scheduling.process import main
+    from clew.work.scheduling.start import main
 
     sys.exit(main(sys.argv[1:], WIRING))

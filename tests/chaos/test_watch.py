@@ -12,7 +12,7 @@ import pytest
 
 from clew.kit.errors import Conflict, NotFound
 from clew.work.processes.identity import identity_of, is_alive, own_identity, send_signal
-from clew.work.scheduling.process import start_watch
+from clew.work.scheduling.start import start_watch
 from clew.work.scheduling.watch import (
     is_watched,
     stop_watch,

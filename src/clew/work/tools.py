@@ -159,7 +159,7 @@ def watch_status(arguments: JsonObject, call: Call) -> Answer:
 
 def watch_start(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Start a watch in the background."""
-    from clew.work.scheduling.process import start_watch
+    from clew.work.scheduling.start import start_watch
 
     pid = start_watch(_opened(call, wiring, repair=False))
     return _message(f"Started watch process (PID: {pid})", pid=pid)

@@ -29,7 +29,7 @@ class Wiring:
     """
 
     brief: Brief | None = None
-    entry: str = "clew.work.scheduling.process"
+    entry: str = "clew.work.scheduling.start"
 
 
 class Workspace:

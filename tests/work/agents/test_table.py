@@ -9,9 +9,15 @@ import tomllib
 import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
-from clew.work.agents.command_line import _server_command, _write_config
 from clew.work.agents.output import _READERS
-from clew.work.agents.table import AGENTS, PERMISSIONS, agent_words, check_agent
+from clew.work.agents.table import (
+    AGENTS,
+    PERMISSIONS,
+    _server_command,
+    _write_config,
+    agent_words,
+    check_agent,
+)
 from clew.work.model import AgentChoice
 
 KNOWN = {

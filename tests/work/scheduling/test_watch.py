@@ -13,7 +13,7 @@ from clew.kit.call import Call
 from clew.kit.errors import Conflict, NotFound
 from clew.program import TOOLS
 from clew.work.processes.identity import identity_of, is_alive
-from clew.work.scheduling.process import start_watch
+from clew.work.scheduling.start import start_watch
 from clew.work.scheduling.watch import (
     Watch,
     WatchOptions,

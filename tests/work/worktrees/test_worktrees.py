@@ -10,14 +10,16 @@ from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.project import find_project
 from clew.work.model import WorktreeSettings
 from clew.work.paths import keep_out_of_git, worktree_home
-from clew.work.worktrees.snapshots import is_merged, restore_snapshot, take_snapshot
 from clew.work.worktrees.worktrees import (
     copy_included,
     dirty_files,
+    is_merged,
     owners,
     path_of,
     prepare,
     remove,
+    restore_snapshot,
+    take_snapshot,
 )
 from tests.support.repos import Repository
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,14 +37,7 @@ def _say(text: str) -> None:
 @flag("--delete-branch", "Remove worktree and branch after the merge.")
 @project_option
 def merge(
-    ids: tuple[str, ...],
-    *,
-    merge_all: bool,
-    only_list: bool,
-    dry_run: bool,
-    rebase: bool,
-    delete_branch: bool,
-    project: str | None,
+    ids: tuple[str, ...], *, merge_all: bool, dry_run: bool, project: str | None, **given: Any
 ) -> Outcome:
     """Merge finished specs into the main branch one at a time, after the checks pass.
 
@@ -54,6 +47,7 @@ def merge(
     from clew.work.merging.queue import MergeOptions, Merger
     from clew.work.processes.child import Signals
 
+    only_list = given["only_list"]
     if not (ids or merge_all or only_list or dry_run):
         raise UsageError("Which specs?", "Name them, or use --all; --list shows what there is.")
     with opened_work(project) as work:
@@ -66,7 +60,7 @@ def merge(
             wanted += [b.spec_id for b in found if b.is_due and merge_all]
         if dry_run:
             return _branch_list([b for b in found if b.spec_id in wanted], only_due=False)
-        options = MergeOptions("rebase" if rebase else None, delete_branch)
+        options = MergeOptions("rebase" if given["rebase"] else None, given["delete_branch"])
         with Signals().noted() as signals:
             merger = Merger(work, config, _say, lambda: signals.stop_asked)
             results = merger.merge(list(dict.fromkeys(wanted)), options)
@@ -115,31 +109,22 @@ def _first(note: str | None) -> str:
 @flag("--stop", "stop_it", "Stop the running watch.")
 @flag("--status", "only_status", "Show whether a watch is running.")
 @project_option
-def watch(
-    *,
-    once: bool,
-    dry_run: bool,
-    start: int,
-    poll_interval: int | None,
-    background: bool,
-    stop_it: bool,
-    only_status: bool,
-    project: str | None,
-) -> Outcome:
+def watch(*, once: bool, dry_run: bool, project: str | None, **given: Any) -> Outcome:
     """Finish, merge and clean up the work of agents, until Ctrl-C or a long idle time."""
-    from clew.work.scheduling.process import start_watch
+    from clew.work.scheduling.start import start_watch
     from clew.work.scheduling.watch import WatchOptions, stop_watch, watch_status
 
     with opened_work(project) as work:
-        if only_status:
+        if given["only_status"]:
             return _status_outcome(watch_status(work.paths))
-        if stop_it:
+        if given["stop_it"]:
             pid = stop_watch(work.paths, 30)
             return Outcome({"pid": pid}, (f"Sent stop signal to watch process (PID: {pid})",))
-        if background:
+        if given["background"]:
             pid = start_watch(work)
             return Outcome({"pid": pid}, (f"Started watch process (PID: {pid})",))
-    options = WatchOptions(start, dry_run, poll_interval / 1000 if poll_interval else None)
+    poll = given["poll_interval"]
+    options = WatchOptions(given["start"], dry_run, poll / 1000 if poll else None)
     return _watched(work, options, once=once)
 
 
@@ -208,18 +193,7 @@ class _ShownCall(Call):
 @flag("--dry-run", "Show the members; write nothing.")
 @flag("--undo", "Undo the split if no member has been worked on.")
 @project_option
-def split(  # noqa: PLR0913 - one parameter per option
-    spec_id: str,
-    *,
-    force: bool,
-    recursive: bool,
-    max_depth: int,
-    model: str | None,
-    without_model: bool,
-    dry_run: bool,
-    undo: bool,
-    project: str | None,
-) -> Outcome:
+def split(spec_id: str, *, undo: bool, project: str | None, **given: Any) -> Outcome:
     """Split a spec into members, by the configured agent or by its criteria and files."""
     from clew.work.split.split import SplitOptions, split_spec, undo_split
 
@@ -227,19 +201,13 @@ def split(  # noqa: PLR0913 - one parameter per option
         if undo:
             gone = undo_split(work.store, spec_id)
             return Outcome({"removed": gone}, (f"Undone; removed {', '.join(gone)}.",))
-        options = SplitOptions(force, recursive, max_depth, dry_run, without_model, model)
-        done = split_spec(work, spec_id, options, call=_ShownCall()).as_json()
-    rows = tuple(
-        (
-            member["id"],
-            member["title"],
-            str(len(member["acceptance_criteria"])),
-            ", ".join(member["target_files"]),
-            ", ".join(member["depends_on"]),
-        )
-        for member in done["members"]
-    )
-    table = Table(("id", "title", "criteria", "files", "waits for"), rows)
+        done = split_spec(work, spec_id, SplitOptions(**given), call=_ShownCall()).as_json()
+    rows = []
+    for member in done["members"]:
+        files, needs = ", ".join(member["target_files"]), ", ".join(member["depends_on"])
+        count = str(len(member["acceptance_criteria"]))
+        rows.append((member["id"], member["title"], count, files, needs))
+    table = Table(("id", "title", "criteria", "files", "waits for"), tuple(rows))
     warnings = [f"warning: {text}" for text in done["warnings"]]
     return Outcome(done, (f"{done['message']} (by {done['method']}).", table, *warnings))
 

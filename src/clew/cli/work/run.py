@@ -119,7 +119,7 @@ def _options(given: dict[str, Any]) -> Any:
 
 def _start_watch(work: Workspace) -> None:
     """Have finished work merged; that this cannot start must not keep anybody from working."""
-    from clew.work.scheduling.process import start_watch
+    from clew.work.scheduling.start import start_watch
     from clew.work.scheduling.watch import is_watched
 
     try:

@@ -58,7 +58,7 @@ _NUDGE = "Go on with the tools. Call task_complete when the task is done, or say
 
 
 def tool_schemas(*, read_only: bool) -> list[JsonObject]:
-    """The tools as a model is told of them."""
+    """The tools as a model sees them."""
     return [
         {
             "type": "function",

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 
 from clew.kit.errors import Unavailable
 from clew.kit.text.display import clipped
-from clew.work.agents.command_line import config_name, toml_string
 from clew.work.agents.failures import failure_of
 from clew.work.agents.output import StreamReader
-from clew.work.agents.table import agent_environment, agent_named, agent_words, check_agent
+from clew.work.agents.table import (
+    agent_environment,
+    agent_named,
+    agent_words,
+    check_agent,
+    config_name,
+    toml_string,
+)
 from clew.work.journal.run_log import EventKind
 from clew.work.model import new_run_id
 from clew.work.processes.child import drain, end_child, start_child

@@ -12,8 +12,7 @@ from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES, Changes
 from clew.work.agents.prompt import fenced, render
 from clew.work.worktrees.main_branch import tip_of
-from clew.work.worktrees.snapshots import is_merged
-from clew.work.worktrees.worktrees import path_of
+from clew.work.worktrees.worktrees import is_merged, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

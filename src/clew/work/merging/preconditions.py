@@ -15,8 +15,7 @@ from clew.work.agents.options import WorkOptions, worktree_settings
 from clew.work.merging.candidate import conflicting_files
 from clew.work.model import Merge, MergeStatus, Phase
 from clew.work.worktrees.main_branch import branch_tips, main_branch, tip_of
-from clew.work.worktrees.snapshots import is_merged
-from clew.work.worktrees.worktrees import dirty_files, owners, remove
+from clew.work.worktrees.worktrees import dirty_files, is_merged, owners, remove
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -48,8 +48,7 @@ from clew.work.worktrees.main_branch import (
     tip_of,
     touched_files,
 )
-from clew.work.worktrees.snapshots import is_merged
-from clew.work.worktrees.worktrees import remove
+from clew.work.worktrees.worktrees import is_merged, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

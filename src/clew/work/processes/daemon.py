@@ -1,4 +1,4 @@
-"""Processes of our own that outlive whoever started them: begun, listened to for a moment, let go.
+"""Detached processes, which outlive their starter: begun, listened to for a moment, let go.
 
 The lock that says who owns the work goes over to the new process, so there is no moment in which
 nobody holds it, and the kernel frees it however that process ends.

@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """One process, told apart from every other that had or will have its pid."""
+    """One process, distinguished from every other that had or will have its pid."""
 
     pid: int
     started: str

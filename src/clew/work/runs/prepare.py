@@ -35,8 +35,7 @@ from clew.work.paths import git_common_directory
 from clew.work.processes.daemon import start_detached
 from clew.work.runs.reconcile import update_spec_statuses
 from clew.work.worktrees.main_branch import main_branch, tip_of
-from clew.work.worktrees.snapshots import is_merged
-from clew.work.worktrees.worktrees import branch_of, resolve_base
+from clew.work.worktrees.worktrees import branch_of, is_merged, resolve_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,7 +31,7 @@ from clew.work.model import (
 )
 from clew.work.paths import worktree_home, worktree_of
 from clew.work.processes.identity import boot_id, is_alive, stop_processes_of_run
-from clew.work.worktrees.snapshots import snapshot_or_reason
+from clew.work.worktrees.worktrees import snapshot_or_reason
 
 if TYPE_CHECKING:
     from pathlib import Path

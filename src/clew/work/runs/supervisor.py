@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
-from clew.work.agents.command_line import agent_command, prompt_input, run_environment
 from clew.work.agents.failures import Failure, Watchdog, failure_of
 from clew.work.agents.output import StreamReader
-from clew.work.agents.table import agent_named
+from clew.work.agents.table import agent_command, agent_named, prompt_input, run_environment
 from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.journal.status_files import write_views
 from clew.work.model import (
@@ -44,8 +43,12 @@ from clew.work.processes.daemon import be_detached
 from clew.work.processes.identity import identity_of, own_identity, stop_processes_of_run
 from clew.work.runs.reconcile import update_spec_statuses
 from clew.work.workspace import Workspace
-from clew.work.worktrees.snapshots import restore_snapshot, snapshot_or_reason
-from clew.work.worktrees.worktrees import copy_included, prepare
+from clew.work.worktrees.worktrees import (
+    copy_included,
+    prepare,
+    restore_snapshot,
+    snapshot_or_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

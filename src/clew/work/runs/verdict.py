@@ -23,8 +23,8 @@ from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
 from clew.specs.files.parse import read_document
 from clew.specs.model import Changes
-from clew.work.agents.command_line import run_environment
 from clew.work.agents.prompt import fenced
+from clew.work.agents.table import run_environment
 from clew.work.journal.run_log import log_state, read_events
 from clew.work.model import Check, FailureClass, Phase, second_text
 from clew.work.paths import worktree_of

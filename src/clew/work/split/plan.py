@@ -364,7 +364,7 @@ def _listed(text: str, place: tuple[str, int] | None) -> tuple[str, ...]:
 
 
 def _covered(criteria: tuple[Demand, ...], piece: Piece) -> tuple[int, ...]:
-    """The criteria of the whole that these are about, told by their words."""
+    """The criteria of the whole that these are about, judged by their words."""
     mine = [set(_WORD.findall(demand.text.lower())) for demand in criteria]
     found = []
     for number, demand in enumerate(piece.criteria, start=1):

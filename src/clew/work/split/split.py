@@ -169,7 +169,7 @@ def _take_back(store: SpecStore, record: JsonObject) -> list[str]:
 
 
 def _is_as(store: SpecStore, spec_id: str, version: str | None) -> bool:
-    """Whether a member is as it was made; one whose making was cut off is told by its status."""
+    """Whether a member is as it was made; one whose creation was interrupted is known by its status."""
     head = store.snapshot().by_id.get(spec_id)
     if head is None or head.archived:
         return False
