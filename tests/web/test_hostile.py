@@ -17,7 +17,7 @@ def test_hostile_specs_are_shown_and_do_nothing(shop, visit):
     shop.file(SPEC).write_text(
         f"---\ntype: code\nstatus: pending\nlabels: ['<img src=x>']\n---\n{HOSTILE}"
     )
-    log = shop.places.log(SPEC)
+    log = shop.paths.log_file(SPEC)
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("<script>window.hacked = 1</script>\n</pre><b>out</b>\n")
     files = {"src/<b>x.py": "<script>window.hacked = 1</script>\n", "a.md": "</code></table>\n"}

@@ -46,7 +46,7 @@ def _rooms(options: dict[str, Any]) -> Rooms:
     return open_rooms(given)
 
 
-def _shown(pack: Pack) -> Outcome:
+def _pack_outcome(pack: Pack) -> Outcome:
     from clew.thread.budget import pack_data, pack_text
 
     return Outcome(pack_data(pack), (pack_text(pack),))
@@ -65,7 +65,7 @@ def why(target: str, repo: str | None, budget: int, **options: Any) -> Outcome:
     """
     from clew.thread.why.why import why as follow
 
-    return _shown(follow(_rooms(options), target, repo=repo, budget=budget))
+    return _pack_outcome(follow(_rooms(options), target, repo=repo, budget=budget))
 
 
 @command()
@@ -76,7 +76,7 @@ def brief(task: tuple[str, ...], budget: int, **options: Any) -> Outcome:
     """Show what to know before starting TASK: a spec id or a description."""
     from clew.thread.brief.brief import brief as pack
 
-    return _shown(pack(_rooms(options), " ".join(task), budget=budget))
+    return _pack_outcome(pack(_rooms(options), " ".join(task), budget=budget))
 
 
 @command()
@@ -127,7 +127,7 @@ def trace(recent: int, picture: str | None, **options: Any) -> Outcome:
     made = follow(_rooms(options), recent=recent)
     parts: list[str | Table] = [*_matrix(made), *_gap_lines(made), *made.missing]
     if picture is not None:
-        parts.append(f"Drawn: {_drawn(made, picture)}")
+        parts.append(f"Drawn: {_write_picture(made, picture)}")
     return Outcome(made.as_data(), tuple(parts))
 
 
@@ -171,7 +171,7 @@ def _few(names: tuple[str, ...]) -> str:
     return f"{shown} …" if len(names) > _MOST_LISTED else shown
 
 
-def _drawn(made: Trace, name: str) -> str:
+def _write_picture(made: Trace, name: str) -> str:
     from clew.kit.files import write_atomic
     from clew.thread.trace.picture import picture_html, picture_svg
 

@@ -69,7 +69,7 @@ def web(
     root = find_project(project)
     settings = {"project": str(root), **({"db": db} if db else {})}
     if export is not None:
-        return _exported(Site(root, settings=settings, read_only=True, is_export=True), export)
+        return _export(Site(root, settings=settings, read_only=True, is_export=True), export)
     from clew.protocol.http.guard import LOOPBACK, bare_host
     from clew.protocol.http.token import open_listener
     from clew.web.app import serve
@@ -83,7 +83,7 @@ def web(
     return Outcome({}, exit_code=serve(site, listener, host=host))
 
 
-def _exported(site: Site, directory: str) -> Outcome:
+def _export(site: Site, directory: str) -> Outcome:
     from clew.web.export import export_site
 
     if not directory:
@@ -148,7 +148,7 @@ def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | Non
             raise UsageError("--watch needs a terminal", "Without it the board is printed once.")
         _watch(lambda: read_board(store, paths, wanted))
     found = read_board(store, paths, wanted)
-    text = _drawn(found) if is_terminal(sys.stdout) else _plain(found)
+    text = _board_text(found) if is_terminal(sys.stdout) else _plain(found)
     return Outcome(_data(found), (text,))
 
 
@@ -193,7 +193,7 @@ def _blocker(by: dict[str, str]) -> str:
     return "approval" if by["reason"] == "approval" else by["id"]
 
 
-def _drawn(board: Board) -> str:
+def _board_text(board: Board) -> str:
     """The board as a terminal shows it."""
     import os
 

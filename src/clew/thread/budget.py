@@ -51,7 +51,11 @@ def fitted(
     most = checked_budget(budget) * CHARACTERS
     grouped = _grouped([replace(one, text=shown_text(one.text)) for one in statements])
     whole = Pack(
-        shown_text(clipped(title, _LONGEST_TITLE)), budget, (), _counted(grouped), _lean(more, most)
+        shown_text(clipped(title, _LONGEST_TITLE)),
+        budget,
+        (),
+        _section_counts(grouped),
+        _if_small(more, most),
     )
     room = _Room(most, whole)
     kept: dict[int, Statement] = {}
@@ -61,10 +65,10 @@ def fitted(
             kept[number] = fitting
     missing = [one for number, one in enumerate(grouped) if number not in kept]
     shown = tuple(kept[number] for number in sorted(kept))
-    return replace(whole, statements=shown, left_out=_counted(missing))
+    return replace(whole, statements=shown, left_out=_section_counts(missing))
 
 
-def _lean(more: dict[str, Any] | None, most: int) -> dict[str, Any]:
+def _if_small(more: dict[str, Any] | None, most: int) -> dict[str, Any]:
     """What comes beside the statements, as long as that leaves room for them."""
     given = more or {}
     return given if len(jsontext.dumps(given)) <= most // 3 else {}
@@ -143,7 +147,7 @@ def _grouped(statements: Sequence[Statement]) -> list[Statement]:
     return sorted(statements, key=lambda one: order.index(one.section))
 
 
-def _counted(statements: Sequence[Statement]) -> dict[str, int]:
+def _section_counts(statements: Sequence[Statement]) -> dict[str, int]:
     return dict(Counter(one.section for one in statements))
 
 

@@ -30,7 +30,7 @@ def _rooms(arguments: JsonObject, call: Call) -> Rooms:
     return open_rooms(call.settings, arguments.get("project"))
 
 
-def _packed(pack: Pack) -> Answer:
+def _pack_answer(pack: Pack) -> Answer:
     from clew.kit.answer import Answer
     from clew.thread.budget import pack_data, pack_text
 
@@ -48,7 +48,7 @@ def why(arguments: JsonObject, call: Call) -> Answer:
         repo=arguments.get("repo"),
         budget=arguments.get("budget", BUDGET),
     )
-    return _packed(pack)
+    return _pack_answer(pack)
 
 
 def brief(arguments: JsonObject, call: Call) -> Answer:
@@ -57,7 +57,7 @@ def brief(arguments: JsonObject, call: Call) -> Answer:
     from clew.thread.brief.brief import brief as pack
 
     rooms = _rooms(arguments, call)
-    return _packed(pack(rooms, arguments["task"], budget=arguments.get("budget", BUDGET)))
+    return _pack_answer(pack(rooms, arguments["task"], budget=arguments.get("budget", BUDGET)))
 
 
 def recall(arguments: JsonObject, call: Call) -> Answer:

@@ -65,7 +65,7 @@ def build_app(site: Site) -> Starlette:
     app = Starlette(
         routes=ROUTES,
         exception_handlers={
-            ClewError: _failed,  # type: ignore[dict-item]
+            ClewError: _refusal,  # type: ignore[dict-item]
             HTTPException: _no_page,  # type: ignore[dict-item]
             Exception: _bug,
         },
@@ -76,7 +76,7 @@ def build_app(site: Site) -> Starlette:
     return app
 
 
-def _failed(request: Request, error: ClewError) -> Response:
+def _refusal(request: Request, error: ClewError) -> Response:
     kinds = {NotFound: 404, Conflict: 409}
     status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
     return _error_page(request, status, error.message, error.hint or "")

@@ -57,7 +57,7 @@ def export_site(site: Site, directory: Path) -> Exported:
     pages = asyncio.run(_crawl(site))
     names = {address: file_name(address) for address in pages}
     for address, html in pages.items():
-        write_atomic(directory / names[address], rewritten(html, names[address], names))
+        write_atomic(directory / names[address], with_relative_links(html, names[address], names))
     for entry in files("clew.web").joinpath("static").iterdir():
         if entry.name.endswith((".css", ".svg")):
             write_atomic(directory / "static" / entry.name, entry.read_bytes())
@@ -75,7 +75,7 @@ def file_name(address: str) -> str:
     return f"pages/{words}.html"
 
 
-def rewritten(html: str, here: str, names: dict[str, str]) -> str:
+def with_relative_links(html: str, here: str, names: dict[str, str]) -> str:
     """The page with links that work from its file."""
 
     def link(match: re.Match[str]) -> str:
@@ -101,7 +101,7 @@ async def _crawl(site: Site) -> dict[str, str]:
     seen = set(waiting)
     while waiting and len(found) < MOST_PAGES:
         address = waiting.pop(0)
-        html = await _asked(app, address)
+        html = await _page_at(app, address)
         if html is None:
             continue
         found[address] = html
@@ -118,7 +118,7 @@ def _is_page(address: str) -> bool:
     return path.startswith(_FOLLOWED) and not _LEFT_OUT.search(path)
 
 
-async def _asked(app: object, address: str) -> str | None:
+async def _page_at(app: object, address: str) -> str | None:
     """What the application answers; None for anything but a page."""
     parts = urlsplit(address)
     scope: dict[str, Any] = {

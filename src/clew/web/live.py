@@ -66,10 +66,10 @@ class Hub:
                 queue.put_nowait(None)
 
     async def _look(self) -> None:
-        self._state, self._lines = await run_in_threadpool(self._seen)
+        self._state, self._lines = await run_in_threadpool(self._state_now)
         while self._queues and not self._closed:
             await asyncio.sleep(LOOK_SECONDS)
-            state, lines = await run_in_threadpool(self._seen)
+            state, lines = await run_in_threadpool(self._state_now)
             if state != self._state:
                 self._tell({"event": "changed"})
             if news := {
@@ -83,7 +83,7 @@ class Hub:
             with suppress(asyncio.QueueFull):  # a page that does not read gets the next news
                 queue.put_nowait(news)
 
-    def _seen(self) -> tuple[object, dict[str, str]]:
+    def _state_now(self) -> tuple[object, dict[str, str]]:
         """What a page shows of specs and runs, short; and the last lines of the logs."""
         try:
             paths = self._site.work()

@@ -169,7 +169,7 @@ class Guard:
             raise Refused(405, "Only GET and POST are understood.\n")
         if self._read_only:
             raise Refused(403, "This board is read-only (it was started with --read-only).\n")
-        form = _parsed(await _body(receive), headers.get("content-type", ""))
+        form = _form_fields(await _body(receive), headers.get("content-type", ""))
         given = headers.get(CSRF_HEADER) or form.get(CSRF_FIELD, "")
         if not hmac.compare_digest(given.encode(), self._keys.csrf.encode()):
             raise Refused(403, "This form is from another visit. Load the page again.\n")
@@ -201,7 +201,7 @@ async def _body(receive: Receive) -> bytes:
             return bytes(body)
 
 
-def _parsed(body: bytes, kind: str) -> dict[str, str]:
+def _form_fields(body: bytes, kind: str) -> dict[str, str]:
     """The fields of a form; only the plain kind is read."""
     if not body:
         return {}

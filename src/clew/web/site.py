@@ -227,15 +227,15 @@ def ago(value: float | str | None) -> str:
 
 def day(value: float | str | None) -> str:
     """The day of a moment."""
-    return _formatted(value, "%Y-%m-%d")
+    return _local_time(value, "%Y-%m-%d")
 
 
 def moment_text(value: float | str | None) -> str:
     """A moment to the minute, in the server's time."""
-    return _formatted(value, "%Y-%m-%d %H:%M")
+    return _local_time(value, "%Y-%m-%d %H:%M")
 
 
-def _formatted(value: float | str | None, form: str) -> str:
+def _local_time(value: float | str | None, form: str) -> str:
     seconds = seconds_of(value)
     if seconds is None:
         return ""

@@ -89,10 +89,10 @@ def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
         with rooms.history.snapshot() as history:
             search = Search(history, [own])
             found = _related(search, task)
-            targets = task.targets or _guessed(search, found)
+            targets = task.targets or _likely_files(search, found)
             area = area_of(history, own, targets)
             statements += _history_statements(task, search, found, area)
-            statements += [_skipped(one) for one in search.skipped]
+            statements += [_missing_statement(one) for one in search.skipped]
     elif own is not None:
         statements += _by_git_statements(own, task)
     statements += _commands_statements(rooms, task)
@@ -234,7 +234,7 @@ def _is_own(commit: Related, spec_id: str) -> bool:
     return bool(spec_id) and any(ref.id == spec_id for ref in specs_in_message(commit.subject))
 
 
-def _guessed(search: Search, found: Sequence[Related]) -> list[str]:
+def _likely_files(search: Search, found: Sequence[Related]) -> list[str]:
     """The files that related commits touched most: where the work will likely be."""
     counts: Counter[str] = Counter()
     touched = search.store.files(one.commit_id for one in found)
@@ -268,7 +268,7 @@ def _history_statements(
     return [*statements, *area.statements(task.targets)]
 
 
-def _skipped(text: str) -> Statement:
+def _missing_statement(text: str) -> Statement:
     return Statement("missing", text, "history", LATE)
 
 

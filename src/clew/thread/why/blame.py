@@ -57,31 +57,31 @@ def blame_lines(repo: Repo, path: str, start: int, end: int) -> Blame:
     # Most files are as they were committed, so git may begin before that is known.
     with ThreadPoolExecutor(max_workers=1) as pool:
         reading = pool.submit(_content, repo, path)
-        early = _tried(repo, path, start, end)
+        early = _blame_or_none(repo, path, start, end)
         committed = reading.result()
     here = _checkout_lines(repo, path)
     if here is None or here == committed:
         _check_range(path, start, end, len(committed))
-        return Blame(tuple(early or _asked(repo, path, start, end)), ())
+        return Blame(tuple(early or _blame(repo, path, start, end)), ())
     _check_range(path, start, end, len(here))
-    mapped = _mapped(here, committed)
+    mapped = _line_map(here, committed)
     asked = range(start, end + 1)
     uncommitted = tuple(number for number in asked if number not in mapped)
     places = {mapped[number]: number for number in asked if number in mapped}
     if not places:
         return Blame((), uncommitted)
-    found = _asked(repo, path, min(places), max(places))
-    return Blame(tuple(_renumbered(found, places)), uncommitted)
+    found = _blame(repo, path, min(places), max(places))
+    return Blame(tuple(_in_checkout(found, places)), uncommitted)
 
 
-def _tried(repo: Repo, path: str, start: int, end: int) -> list[Blamed] | None:
+def _blame_or_none(repo: Repo, path: str, start: int, end: int) -> list[Blamed] | None:
     try:
-        return _asked(repo, path, start, end)
+        return _blame(repo, path, start, end)
     except GitError:
         return None
 
 
-def _renumbered(found: list[Blamed], places: dict[int, int]) -> list[Blamed]:
+def _in_checkout(found: list[Blamed], places: dict[int, int]) -> list[Blamed]:
     """The lines that were asked for, by their numbers in the checkout."""
     shown: list[Blamed] = []
     for one in found:
@@ -99,7 +99,7 @@ def _check_range(path: str, start: int, end: int, count: int) -> None:
         raise NotFound(f"{path} has {count} lines, so no {asked}", "Lines count from 1.")
 
 
-def _asked(repo: Repo, path: str, start: int, end: int) -> list[Blamed]:
+def _blame(repo: Repo, path: str, start: int, end: int) -> list[Blamed]:
     words = ["blame", *_FOLLOW, "--porcelain", "--no-textconv", "-L", f"{start},{end}"]
     ending = ["HEAD", "--", guard(path)]
     quiet = ["-c", "blame.ignoreRevsFile="]
@@ -175,7 +175,7 @@ def _lines(raw: bytes) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _mapped(here: list[str], committed: list[str]) -> dict[int, int]:
+def _line_map(here: list[str], committed: list[str]) -> dict[int, int]:
     """Which line at HEAD each unchanged line of the checkout is."""
     same = 0
     shorter = min(len(here), len(committed))

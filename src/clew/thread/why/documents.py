@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _ADR = re.compile(r"\bADR[- ]?0*(\d{1,6})\b", re.IGNORECASE)
 _CHOSEN = re.compile(r'Chosen option:?\s*["“*`]*([^"”*`\n]+?)["”*`]*\s*(?:,|\.|$)', re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
-_MOST_REMEMBERED = 64
-_kept: dict[str, tuple[object, Any]] = {}
-_Made = TypeVar("_Made")
+_MOST_CACHED = 64
+_cache: dict[str, tuple[object, Any]] = {}
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -132,25 +132,25 @@ def _read(root: Path, path: Path, kind: Kind) -> Found | None:
             return None
         status = path.stat()
         identity = (status.st_mtime_ns, status.st_size, status.st_ino)
-        document = _remembered(f"{kind}:{path}", identity, lambda: _parsed(path, kind))
+        document = _cached(f"{kind}:{path}", identity, lambda: _parse_file(path, kind))
     except (ClewError, OSError):
         return None
     return None if document is None else Found(path.relative_to(root).as_posix(), document)
 
 
-def _parsed(path: Path, kind: Kind) -> Document | None:
+def _parse_file(path: Path, kind: Kind) -> Document | None:
     text = files.read_text(path)
     return None if text is None else parse(text, kind)
 
 
-def _remembered(name: str, identity: object, make: Callable[[], _Made]) -> _Made:
+def _cached(name: str, identity: object, make: Callable[[], _Value]) -> _Value:
     """What was made of files last time, as long as they are the same."""
-    known = _kept.get(name)
+    known = _cache.get(name)
     if known is None or known[0] != identity:
-        if len(_kept) >= _MOST_REMEMBERED:
-            _kept.clear()
-        _kept[name] = known = (identity, make())
-    made: _Made = known[1]
+        if len(_cache) >= _MOST_CACHED:
+            _cache.clear()
+        _cache[name] = known = (identity, make())
+    made: _Value = known[1]
     return made
 
 
@@ -163,7 +163,7 @@ def _decisions(root: Path) -> tuple[Decision, ...]:
         return tuple(_decision(root, one) for one in adr.read_directory(place).files)
 
     try:
-        return _remembered(f"decisions:{place}", _listing(place), read)
+        return _cached(f"decisions:{place}", _listing(place), read)
     except OSError:
         return ()
 

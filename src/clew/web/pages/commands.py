@@ -73,11 +73,11 @@ def show(request: Request) -> Response:
         record=records[0],
         given=given,
         values=values,
-        **_rendered(asked, site),
+        **_prompt_values(asked, site),
     )
 
 
-def _rendered(asked: Any, site: Site) -> dict[str, Any]:
+def _prompt_values(asked: Any, site: Site) -> dict[str, Any]:
     from clew.commands.render.execute import execute
 
     try:

@@ -38,14 +38,14 @@ def search(request: Request) -> Response:
         return page(request, "no_history.html", here="history", has_index=True)
     values: dict[str, Any] = {"commits": [], "total": None, "next": None, "facets": {}, "error": ""}
     try:
-        asked = _asked(given)
+        asked = _search_request(given)
         values |= _results(store, asked, request.query_params.get("cursor"))
     except ClewError as error:
         values["error"] = error.full_text()
     return page(request, "history.html", here="history", given=given, repos=repos, **values)
 
 
-def _asked(given: dict[str, str]) -> SearchRequest:
+def _search_request(given: dict[str, str]) -> SearchRequest:
     from clew.history.search.dates import moment
     from clew.history.search.filters import Filters
     from clew.history.search.search import SearchRequest
@@ -68,8 +68,8 @@ def _results(store: HistoryStore, asked: SearchRequest, cursor: str | None) -> d
         sample = find(store, asked, limit=_SAMPLE)
         facets = _facets(store, sample.page.ids)
     for commit in found["commits"]:
-        commit["lines"] = [_marked(line, sample.query) for line in commit["snippets"]]
-        commit["title"] = marked(commit["subject"], sample.query)
+        commit["lines"] = [_marked_line(line, sample.query) for line in commit["snippets"]]
+        commit["title"] = highlighted(commit["subject"], sample.query)
     return {
         "commits": found["commits"],
         "total": found["total"],
@@ -90,9 +90,9 @@ def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, in
         (one, folder) for one, files in touched for file in files if (folder := _folder(file.path))
     }
     return {
-        "repo": _counted(commit["repo"] for commit in shown),
-        "author": _counted(commit["author"] for commit in shown),
-        "path": _counted(folder for _, folder in folders),
+        "repo": _most_frequent(commit["repo"] for commit in shown),
+        "author": _most_frequent(commit["author"] for commit in shown),
+        "path": _most_frequent(folder for _, folder in folders),
     }
 
 
@@ -101,15 +101,15 @@ def _folder(path: str) -> str:
     return "/".join(parts[: min(2, len(parts) - 1)]) + "/" if len(parts) > 1 else ""
 
 
-def _counted(names: Any) -> list[tuple[str, int]]:
+def _most_frequent(names: Any) -> list[tuple[str, int]]:
     return Counter(names).most_common(_MOST_FACETS)
 
 
-def _marked(line: dict[str, Any], query: Query | None) -> dict[str, Any]:
-    return {**line, "html": marked(line["text"], query)}
+def _marked_line(line: dict[str, Any], query: Query | None) -> dict[str, Any]:
+    return {**line, "html": highlighted(line["text"], query)}
 
 
-def marked(text: str, query: Query | None) -> Markup:
+def highlighted(text: str, query: Query | None) -> Markup:
     """The text, escaped, with the words that were looked for marked."""
     from clew.history.search.snippets import marks
 

@@ -57,7 +57,7 @@ def _trace(request: Request, rooms: Rooms, item: str, spec: str) -> Response:
         request,
         "thread.html",
         here="thread",
-        layout=lay_out(made, _wanted(item, spec)),
+        layout=lay_out(made, _row_filter(item, spec)),
         address=lambda node: node_address(node, decisions),
         gaps=[] if item or spec else gaps_of(made),
         share=made.share(),
@@ -69,7 +69,7 @@ def _trace(request: Request, rooms: Rooms, item: str, spec: str) -> Response:
     )
 
 
-def _wanted(item: str, spec: str) -> Callable[[TraceRow], bool]:
+def _row_filter(item: str, spec: str) -> Callable[[TraceRow], bool]:
     if item:
         return lambda row: item in (row.objective, row.feature, *row.decisions)
     if spec:

@@ -117,7 +117,7 @@ def read_board(store: SpecStore, paths: ProjectPaths, wanted: Filter | None = No
     snapshot = store.snapshot()
     graph = snapshot.graph()
     groups: dict[str, list[Head]] = {name: [] for name, _, _ in COLUMNS}
-    for head in _chosen(store, snapshot, wanted):
+    for head in _matching_heads(store, snapshot, wanted):
         column = _COLUMN_OF.get(graph.state(head.id).status)
         if column is not None:
             groups[column].append(head)
@@ -169,7 +169,7 @@ def last_log_line(paths: ProjectPaths, spec_id: str) -> str:
     return text.strip()[:_LONGEST_LINE]
 
 
-def _chosen(store: SpecStore, snapshot: Snapshot, wanted: Filter) -> list[Head]:
+def _matching_heads(store: SpecStore, snapshot: Snapshot, wanted: Filter) -> list[Head]:
     heads = snapshot.active
     if wanted.query:
         from clew.specs.query.search import matching_heads

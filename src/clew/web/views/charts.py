@@ -23,7 +23,7 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float]], *, words:
     """Upright bars; `words` say to those who cannot see it what it shows."""
     import pygal  # type: ignore[import-untyped]
 
-    return _drawn(pygal.Bar(**_settings(legend=len(series) > 1)), labels, series, words)
+    return _svg(pygal.Bar(**_settings(legend=len(series) > 1)), labels, series, words)
 
 
 def lying_bars(
@@ -35,7 +35,7 @@ def lying_bars(
     height = 60 + 30 * len(labels)
     chart = pygal.HorizontalBar(**_settings(legend=len(series) > 1, height=height))
     turned = {name: list(values)[::-1] for name, values in series.items()}
-    return _drawn(chart, list(labels)[::-1], turned, words)
+    return _svg(chart, list(labels)[::-1], turned, words)
 
 
 def _settings(*, legend: bool, height: int = _HEIGHT) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _settings(*, legend: bool, height: int = _HEIGHT) -> dict[str, Any]:
     }
 
 
-def _drawn(
+def _svg(
     chart: Any, labels: Sequence[str], series: Mapping[str, Sequence[float]], words: str
 ) -> Markup:
     from xml.etree import ElementTree as ET
@@ -73,14 +73,14 @@ def _drawn(
     for name, values in series.items():
         chart.add(name, list(values))
     tree = chart.render_tree()
-    _cleaned(tree)
+    _clean(tree)
     tree.attrib.pop("id", None)
     tree.set("role", "img")
     tree.set("aria-label", words)
     return Markup(ET.tostring(tree, encoding="unicode"))  # noqa: S704 - built as a tree, escaped
 
 
-def _cleaned(node: Any) -> None:
+def _clean(node: Any) -> None:
     """Without scripts, styles and comments, in place; values become tips of their bars."""
     tip = _tip(node)
     for child in list(node):
@@ -88,7 +88,7 @@ def _cleaned(node: Any) -> None:
         if not name or name in _DROPPED:
             node.remove(child)
         else:
-            _cleaned(child)
+            _clean(child)
     for name in list(node.attrib):
         if name in _UNSAFE or name.startswith("on"):
             del node.attrib[name]
