@@ -1,1 +1,1 @@
-"""Decide, refine, review, and the check of a whole project."""
+"""Decide, refine, review, and the documents of a project gathered and checked."""

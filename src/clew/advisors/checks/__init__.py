@@ -1,1 +1,1 @@
-"""What a document must hold, structure by structure."""
+"""The rules for documents: structure, vision, architecture, decision records, traces."""

@@ -1,1 +1,1 @@
-"""Conversations: the store, a turn, the draft, and what is known."""
+"""Conversations: the store, a turn, its draft and result, the state of documents."""

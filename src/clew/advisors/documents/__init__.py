@@ -1,1 +1,1 @@
-"""A document: model, blocks, headings, templates, files, decision records."""
+"""A document: model, items, templates, merging, files, decision records."""
