@@ -125,11 +125,7 @@ def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
             "subject": commit.subject,
             "author": commit.author,
             "date": commit.date,
-            "matched_paths": [
-                file.path
-                for file in files[commit.id]
-                if found.wanted.passes_file(file.path_id, file.status)
-            ][:_MOST_PATHS],
+            "matched_paths": found.wanted.matched_paths(files[commit.id])[:_MOST_PATHS],
             "patch_excerpt": commit.preview[:EXCERPT_CHARACTERS],
         }
         for commit in (commits[commit_id] for commit_id in ids)

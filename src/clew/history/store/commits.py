@@ -66,18 +66,26 @@ class SqliteCommits(SqliteBase):
 
     def files(self, ids: Iterable[int]) -> dict[int, list[TouchedFile]]:
         """The files of each of these commits, sorted by path."""
-        wanted = list(ids)
-        rows = self._tuples().execute(
-            "SELECT f.commit_id, f.path_id, p.path, f.status, o.path FROM json_each(?) w"
+        found: dict[int, list[TouchedFile]] = {commit_id: [] for commit_id in ids}
+        cursor = self._tuples().execute(
+            "SELECT f.commit_id, f.path_id, p.path, f.status, f.old_path_id FROM json_each(?) w"
             " CROSS JOIN file_rows f ON f.commit_id = w.value"
-            " JOIN paths p ON p.path_id = f.path_id"
-            " LEFT JOIN paths o ON o.path_id = f.old_path_id ORDER BY p.path",
-            (json_list(wanted),),
+            " JOIN paths p ON p.path_id = f.path_id ORDER BY p.path",
+            (json_list(found),),
         )
-        found: dict[int, list[TouchedFile]] = {commit_id: [] for commit_id in wanted}
-        for commit_id, *rest in rows:
-            found[commit_id].append(TouchedFile(*rest))
+        rows = cursor.fetchall()
+        # Few files came from another path: their old names are looked up apart.
+        old = self._path_names({row[4] for row in rows if row[4] is not None})
+        for commit_id, path_id, path, status, old_id in rows:
+            found[commit_id].append(TouchedFile(path_id, path, status, old.get(old_id)))
         return found
+
+    def _path_names(self, ids: set[int]) -> dict[int | None, str]:
+        rows = self._tuples().execute(
+            "SELECT p.path_id, p.path FROM json_each(?) w JOIN paths p ON p.path_id = w.value",
+            (json_list(ids),),
+        )
+        return dict(rows.fetchall()) if ids else {}
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
         """A commit's patch; None if it has none, or a larger one."""

@@ -182,11 +182,15 @@ class CommitFilter:
         sets = (self.paths, self.people, self.ids, self.reached)
         return not self.repos or any(found is not None and not found for found in sets)
 
-    def passes_file(self, path_id: int, status: str) -> bool:
-        """Whether a file of a commit is one that was asked for."""
-        return (self.paths is None or path_id in self.paths) and (
-            not self.statuses or status in self.statuses
-        )
+    def matched_paths(self, files: Sequence[TouchedFile]) -> list[str]:
+        """Those of a commit's files that were asked for."""
+        paths, statuses = self.paths, self.statuses
+        return [
+            file.path
+            for file in files
+            if (paths is None or file.path_id in paths)
+            and (not statuses or file.status in statuses)
+        ]
 
 
 class HistoryStore(Protocol):

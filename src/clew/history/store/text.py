@@ -36,12 +36,14 @@ class SqliteText(SqliteBase):
         """Id, rank (less is better), time and subject of what passes, the latest first."""
         selected = f"s.rowid, bm25(search_fts, {WEIGHTS}), c.author_time, c.subject"
         rows = self._matches(selected, expression, span, wanted)
-        return (row for row in rows if wanted.reached is None or row[0] in wanted.reached)
+        reached = wanted.reached
+        return rows if reached is None else (row for row in rows if row[0] in reached)
 
     def dated_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Dated]:
         """Time and id of what passes, the latest in history first."""
         rows = self._matches("c.author_time, s.rowid", expression, span, wanted)
-        return (row for row in rows if wanted.reached is None or row[1] in wanted.reached)
+        reached = wanted.reached
+        return rows if reached is None else (row for row in rows if row[1] in reached)
 
     def _matches(
         self, selected: str, expression: str, span: Span, wanted: CommitFilter
