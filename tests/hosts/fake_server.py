@@ -10,7 +10,7 @@ if "crash" in words:
     print("no such module: whatever", file=sys.stderr)
     sys.exit(7)
 if "hang" in words:
-    time.sleep(60)
+    time.sleep(600)
 if "noise" in words:
     print("Welcome to the server!", flush=True)
 
@@ -43,4 +43,4 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}))
     print(json.dumps(reply), flush=True)
 if "stay" in words:
-    time.sleep(60)
+    time.sleep(600)

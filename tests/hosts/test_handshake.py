@@ -25,7 +25,9 @@ def test_every_page_of_tools_is_read(machine):
 
 def test_lines_that_are_no_messages_are_passed_over(machine):
     machine.server("clew", "noise")
+    started = time.monotonic()
     assert shake_hands(ServerWords("clew", ("serve",))).name == "clew"
+    assert time.monotonic() - started < 300, "it would have stayed for ten minutes"
 
 
 def test_the_entrys_environment_reaches_the_server(machine, monkeypatch):
@@ -58,20 +60,16 @@ def test_a_refusal_is_told_in_the_servers_words(machine):
 
 def test_silence_ends_in_time_and_the_server_is_ended(machine):
     pid_file = machine.home / "pid"
-    machine.program("clew", f"#!/bin/sh\necho $$ > {pid_file}\nsleep 60\n")
-    started = time.monotonic()
+    machine.program("clew", f"#!/bin/sh\necho $$ > {pid_file}\nexec sleep 600\n")
     with pytest.raises(HandshakeFailed, match="did not answer initialize in time"):
-        shake_hands(ServerWords("clew", ("serve",)), timeout=0.5)
-    assert time.monotonic() - started < 8
+        shake_hands(ServerWords("clew", ("serve",)), timeout=3)
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid_file.read_text()), 0)
 
 
 def test_a_server_that_stays_after_its_input_ends_is_ended(machine):
     machine.server("clew", "stay")
-    started = time.monotonic()
     assert shake_hands(ServerWords("clew", ("serve",))).name == "clew"
-    assert time.monotonic() - started < 8
 
 
 @pytest.mark.parametrize("face", FACES.values(), ids=lambda face: face.name)
