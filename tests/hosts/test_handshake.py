@@ -25,9 +25,7 @@ def test_every_page_of_tools_is_read(machine):
 
 def test_lines_that_are_no_messages_are_passed_over(machine):
     machine.server("clew", "noise")
-    started = time.monotonic()
     assert shake_hands(ServerWords("clew", ("serve",))).name == "clew"
-    assert time.monotonic() - started < 300, "it would have stayed for ten minutes"
 
 
 def test_the_entrys_environment_reaches_the_server(machine, monkeypatch):
@@ -69,7 +67,9 @@ def test_silence_ends_in_time_and_the_server_is_ended(machine):
 
 def test_a_server_that_stays_after_its_input_ends_is_ended(machine):
     machine.server("clew", "stay")
+    started = time.monotonic()
     assert shake_hands(ServerWords("clew", ("serve",))).name == "clew"
+    assert time.monotonic() - started < 300, "it would have stayed for ten minutes"
 
 
 @pytest.mark.parametrize("face", FACES.values(), ids=lambda face: face.name)
