@@ -17,7 +17,7 @@ from tests.support.journals import open_journal
 from tests.support.repos import Repository
 from tests.support.waiting import wait_until
 
-SCRIPT = Path(__file__).with_name("scripted.py")
+SCRIPT = Path(__file__).with_name("agent.py")
 
 
 class Project:

@@ -16,9 +16,9 @@ from clew.work.workspace import Workspace
 from tests.support.journals import open_journal
 from tests.support.repos import Repository
 from tests.support.waiting import wait_until
+from tests.work.conftest import SCRIPT as AGENT
 from tests.work.conftest import end_runs
 
-AGENT = Path(__file__).with_name("agent.py")
 CONFIG = """---
 project:
   name: house

@@ -27,7 +27,7 @@ def test_an_agent_that_edits_commits_and_ticks_its_boxes_completes_its_spec(hous
     assert "evidence: seen by the agent" in spec.body
     assert "## Agent Output" in spec.body
     assert "All done" in spec.body
-    assert house.repo.text("log", "-1", "--format=%s", "chant/001") == "chant(001): work"
+    assert house.repo.text("log", "-1", "--format=%s", "chant/001") == "chant(001): make made.txt"
     assert house.repo.text("status", "--porcelain", "--untracked-files=no") == ""
 
 

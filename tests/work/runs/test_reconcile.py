@@ -80,7 +80,7 @@ def test_the_supervisor_is_killed_while_its_agent_works(project, before):
 
 def test_the_supervisor_is_killed_as_the_agent_ends(project):
     try:
-        run = project.start("edit", "kill_supervisor")
+        run = project.start("edit", "end_parent")
     except Unavailable:  # it may die before it answers
         with open_journal(project.paths) as journal:
             run = journal.latest("001")

@@ -1,5 +1,6 @@
-"""An agent for tests: what it does is written in its spec, one step a line below `## Steps`.
+"""An agent for tests: does the steps that its arguments name, as `step` or `step=argument`.
 
+Without arguments, what it does is written in its spec, one step a line below `## Steps`.
 It reads its prompt, works in its worktree, and reaches the project through the tool server that
 the run configured for it.
 """
@@ -47,7 +48,7 @@ def git(*words):
     subprocess.run(["git", *words], check=True, capture_output=True)
 
 
-def edit(name, text="made by an agent"):
+def edit(name="made.txt", text="made by an agent"):
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     with Path(name).open("a") as file:
         file.write(f"{text}\n")
@@ -55,7 +56,7 @@ def edit(name, text="made by an agent"):
 
 def commit(*names):
     git("add", "--", *names) if names else git("add", "-A")
-    git("commit", "-q", "-m", f"chant({SPEC}): work")
+    git("commit", "-q", "-m", f"chant({SPEC}): make {' '.join(names) or 'it'}")
 
 
 def tick(count="all"):
@@ -84,7 +85,24 @@ def drop_criteria():
 
 
 def say(*words):
-    print(" ".join(words), flush=True)
+    print(" ".join(words) or "hello", flush=True)
+
+
+def stream():
+    """What an agent prints that ends well: text, a tool, its result, a last word and a cost."""
+    blocks = [
+        {"type": "text", "text": "Looking"},
+        {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+    ]
+    done = {"type": "tool_result", "content": "made.txt", "is_error": False}
+    ending = {"subtype": "success", "is_error": False, "result": "All done", "total_cost_usd": 0.25}
+    for kind, data in (
+        ("system", {"subtype": "init", "model": "m"}),
+        ("assistant", {"message": {"content": blocks}}),
+        ("user", {"message": {"content": [done]}}),
+        ("result", ending),
+    ):
+        print(json.dumps({"type": kind, "session_id": "s-1", **data}), flush=True)
 
 
 def complain(*words):
@@ -108,7 +126,7 @@ def tool(name, command, ok="ok", output="done"):
     print(json.dumps({"type": "user", "message": {"content": [done]}}), flush=True)
 
 
-def cost(dollars):
+def cost(dollars="1.5"):
     line = {"type": "result", "is_error": False, "result": "", "total_cost_usd": float(dollars)}
     print(json.dumps(line), flush=True)
 
@@ -117,15 +135,33 @@ def hang():
     time.sleep(600)
 
 
+def stubborn():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("ignoring", flush=True)
+    time.sleep(600)
+
+
+def background():
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+
+
+def prompt():
+    Path("prompt.txt").write_text(PROMPT)
+
+
+def environment():
+    Path("environment.json").write_text(json.dumps(dict(os.environ)))
+
+
 def sleep(seconds):
     time.sleep(float(seconds))
 
 
 def wait_for(name):
-    """Wait until the test lets it go on."""
-    path = Path(os.environ["CLEW_PROJECT"]) / name
+    """Wait until the test lets it go on, by a file in the worktree or the project."""
+    there = (Path(name), Path(os.environ["CLEW_PROJECT"]) / name)
     deadline = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < deadline:
+    while not any(path.exists() for path in there) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
@@ -166,10 +202,22 @@ def step(name, *words):
     globals()[name.replace("-", "_")](*words)
 
 
+def written_steps():
+    file = os.environ.get("CHANT_SPEC_FILE")
+    written = Path(file).read_text() if file else ""
+    steps = re.search(r"^## Steps\n+```\n(.*?)^```", written, re.MULTILINE | re.DOTALL)
+    lines = steps.group(1).splitlines() if steps else ()
+    return [line.split() for line in lines if line.strip()]
+
+
+def named_steps(words):
+    for word in words:
+        name, _, argument = word.partition("=")
+        usual = ["made.txt"] if name == "commit" else []
+        yield [name, *([argument] if argument else usual)]
+
+
 if __name__ == "__main__":
     PROMPT = sys.stdin.read()
-    written = Path(os.environ["CHANT_SPEC_FILE"]).read_text()
-    steps = re.search(r"^## Steps\n+```\n(.*?)^```", written, re.MULTILINE | re.DOTALL)
-    for line in steps.group(1).splitlines() if steps else ():
-        if line.strip():
-            step(*line.split())
+    for words in list(named_steps(sys.argv[1:])) or written_steps():
+        step(*words)
