@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.approval import ASKED
-from clew.specs.change.lifecycle import after_move, check_move, move_fields
+from clew.specs.change.lifecycle import after_move, apply_status, check_move, move_fields
 from clew.specs.check.drift import HASHES, hashes_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import DONE_STATUSES, Changes
@@ -130,20 +131,12 @@ def _found_commits(project: Path, spec: Spec, *, allow_none: bool) -> list[str]:
 
 def reset(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
     """Back to pending. The branch and the worktree stay as they are."""
-    spec = store.load(spec_id)
-
-    def edit(current: Spec) -> Changes:
-        check_resettable(current)
-        check_move(current.status, "pending")
-        return Changes(move_fields(current, "pending"))
-
-    changed = store.change(spec.id, edit, actor=actor)
-    after_move(store, changed, actor=actor)
-    return changed
+    full = store.load(spec_id).id
+    return apply_status(store, full, "pending", actor=actor, check=check_resettable)
 
 
 def check_resettable(spec: Spec) -> None:
-    """Refuse a spec that has nothing to be put back from."""
+    """Refuse a spec that has nothing to be reset."""
     if spec.status not in _RESETTABLE:
         raise Conflict(
             f"Failed to reset spec: Spec '{spec.id}' is not in failed or in_progress state "
@@ -153,17 +146,13 @@ def check_resettable(spec: Spec) -> None:
 
 def cancel(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
     """Cancelled: kept, but out of lists and work."""
-    spec = store.load(spec_id)
+    full = store.load(spec_id).id
+    return apply_status(store, full, "cancelled", actor=actor, check=_check_cancellable)
 
-    def edit(current: Spec) -> Changes:
-        if current.status == "cancelled":
-            raise Conflict(f"Spec '{current.id}' is already cancelled")
-        check_move(current.status, "cancelled")
-        return Changes(move_fields(current, "cancelled"))
 
-    changed = store.change(spec.id, edit, actor=actor)
-    after_move(store, changed, actor=actor)
-    return changed
+def _check_cancellable(spec: Spec) -> None:
+    if spec.status == "cancelled":
+        raise Conflict(f"Spec '{spec.id}' is already cancelled")
 
 
 def archive(store: SpecStore, spec_id: str, *, actor: str, allow_cancelled: bool = False) -> Path:
@@ -182,8 +171,6 @@ def archive(store: SpecStore, spec_id: str, *, actor: str, allow_cancelled: bool
 
 def archivable(store: SpecStore, days: int) -> list[str]:
     """The completed and cancelled specs that have not changed for this number of days."""
-    import time
-
     before = time.time_ns() - days * 86400 * 10**9
     return [
         head.id

@@ -9,6 +9,8 @@ from clew.kit.times import utc_now
 from clew.specs.model import DONE_STATUSES, STATUSES, Changes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clew.specs.index.index import Snapshot
     from clew.specs.model import Spec
     from clew.specs.store.store import SpecStore
@@ -61,10 +63,16 @@ def apply_status(
     actor: str,
     force: bool = False,
     reason: str | None = None,
+    check: Callable[[Spec], None] | None = None,
 ) -> Spec:
-    """Move a spec, and with it the groups that it belongs to; `force` passes by the table."""
+    """Move a spec, and with it the groups that it belongs to; `force` ignores the table.
+
+    `check` may refuse the spec as it is while its lock is held.
+    """
 
     def edit(spec: Spec) -> Changes:
+        if check is not None:
+            check(spec)
         if not force or new not in STATUSES:
             check_move(spec.status, new)
         return Changes(move_fields(spec, new), note=reason)
