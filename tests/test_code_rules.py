@@ -101,6 +101,16 @@ def test_functions_stay_short():
     assert long == []
 
 
+def test_whoever_opens_something_closes_it():
+    finalizers = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef) and node.name == "__del__"
+    ]
+    assert finalizers == [], "use a context manager"
+
+
 def attributes(path, wanted):
     """The places of a file that have this name after a dot."""
     found = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute))
