@@ -18,7 +18,9 @@ PHONE = {"width": 390, "height": 844}
 @pytest.fixture
 def shop(tmp_path):
     """A project with nothing in it yet."""
-    return Shop(tmp_path / "shop")
+    made = Shop(tmp_path / "shop")
+    with made.work:
+        yield made
 
 
 @pytest.fixture(scope="session")

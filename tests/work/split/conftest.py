@@ -53,7 +53,8 @@ class Desk:
         return (self.answers / f"prompt-{number}.md").read_text()
 
     def split(self, call=None, **options):
-        return split_spec(Workspace(self.root), SPEC, SplitOptions(**options), call=call)
+        with Workspace(self.root) as work:
+            return split_spec(work, SPEC, SplitOptions(**options), call=call)
 
     def files(self):
         home = self.root / ".chant" / "specs"
