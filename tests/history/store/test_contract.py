@@ -10,6 +10,7 @@ import pytest
 
 from clew.history.model import Repo
 from clew.history.store.interface import (
+    CommitFilter,
     HistoryStore,
     SyncState,
 )
@@ -268,6 +269,19 @@ def test_files_are_sorted_and_know_where_they_came_from(store, repo, id_of):
     assert {f.path_id for f in found[numbers[0]]} == path_ids(store, "a_b").keys() | path_ids(
         store, "main"
     ).keys()
+
+
+def test_only_paths_that_were_asked_for_are_matched(store, repo, id_of):
+    number = id_of("Rename the core")
+    main = path_ids(store, "main").keys()
+
+    assert store.matched_paths([number], CommitFilter(repos=[repo])) == {
+        number: ["docs/a_b.md", "src/main.py"]
+    }
+    by_path = CommitFilter(repos=[repo], paths=dict.fromkeys(main, "src/main.py"))
+    assert store.matched_paths([number], by_path)[number] == ["src/main.py"]
+    by_status = CommitFilter(repos=[repo], statuses="A")
+    assert store.matched_paths([number], by_status)[number] == ["docs/a_b.md"]
 
 
 def test_a_patch_is_given_unless_it_is_large(store, repo, id_of):

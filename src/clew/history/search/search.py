@@ -117,7 +117,7 @@ def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
     """The commits of a page in the documented shape."""
     ids = found.page.ids
     names = {repo.repo_id: repo.name for repo in found.wanted.repos}
-    commits, files = store.commits(ids), store.files(ids)
+    commits, paths = store.commits(ids), store.matched_paths(ids, found.wanted)
     return [
         {
             "repo": names[commit.id >> PLACE_BITS],
@@ -125,7 +125,7 @@ def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
             "subject": commit.subject,
             "author": commit.author,
             "date": commit.date,
-            "matched_paths": found.wanted.matched_paths(files[commit.id])[:_MOST_PATHS],
+            "matched_paths": paths[commit.id][:_MOST_PATHS],
             "patch_excerpt": commit.preview[:EXCERPT_CHARACTERS],
         }
         for commit in (commits[commit_id] for commit_id in ids)

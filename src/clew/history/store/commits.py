@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator
 
-    from clew.history.store.interface import CommitRecord
+    from clew.history.store.interface import CommitFilter, CommitRecord
 
 _STORED = """
     SELECT c.*, a.name AS author_name, a.email AS author_email,
@@ -79,6 +79,21 @@ class SqliteCommits(SqliteBase):
         make = tuple.__new__  # half the time of calling the class, and there may be thousands
         for commit_id, path_id, path, status, old_id in rows:
             found[commit_id].append(make(TouchedFile, (path_id, path, status, old.get(old_id))))
+        return found
+
+    def matched_paths(self, ids: Iterable[int], wanted: CommitFilter) -> dict[int, list[str]]:
+        """Those paths of each of these commits that the filter asks for, sorted."""
+        found: dict[int, list[str]] = {commit_id: [] for commit_id in ids}
+        paths, statuses = wanted.paths, wanted.statuses
+        rows = self._tuples().execute(
+            "SELECT f.commit_id, p.path, f.path_id, f.status FROM json_each(?) w"
+            " CROSS JOIN file_rows f ON f.commit_id = w.value"
+            " JOIN paths p ON p.path_id = f.path_id ORDER BY p.path",
+            (json_list(found),),
+        )
+        for commit_id, path, path_id, status in rows.fetchall():
+            if (paths is None or path_id in paths) and (not statuses or status in statuses):
+                found[commit_id].append(path)
         return found
 
     def _path_names(self, ids: set[int]) -> dict[int | None, str]:

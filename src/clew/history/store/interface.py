@@ -182,16 +182,6 @@ class CommitFilter:
         sets = (self.paths, self.people, self.ids, self.reached)
         return not self.repos or any(found is not None and not found for found in sets)
 
-    def matched_paths(self, files: Sequence[TouchedFile]) -> list[str]:
-        """Those of a commit's files that were asked for."""
-        paths, statuses = self.paths, self.statuses
-        return [
-            file.path
-            for file in files
-            if (paths is None or file.path_id in paths)
-            and (not statuses or file.status in statuses)
-        ]
-
 
 class HistoryStore(Protocol):
     """The index. Ids and numbers are valid until commits are removed."""
@@ -286,6 +276,9 @@ class HistoryStore(Protocol):
 
     def files(self, ids: Iterable[int]) -> dict[int, list[TouchedFile]]:
         """The files of each of these commits, sorted by path."""
+
+    def matched_paths(self, ids: Iterable[int], wanted: CommitFilter) -> dict[int, list[str]]:
+        """Those paths of each of these commits that the filter asks for, sorted."""
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
         """A commit's patch; None if it has none, or a larger one."""
