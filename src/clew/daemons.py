@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.work.workspace import Wiring
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _brief(root: Path, spec_id: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from clew.advisors.conversation.store import ConversationStore
+from clew.advisors.documents.model import Finding
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
@@ -15,12 +18,6 @@ from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound, Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.kit.text.display import os_reason
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from clew.advisors.conversation.store import ConversationStore
-    from clew.advisors.documents.model import Finding
 
 advise = LazyGroup(
     name="advise",

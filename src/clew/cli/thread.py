@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,13 +19,9 @@ from clew.cli.core.options import (
 from clew.cli.history.sync import timestamp
 from clew.kit.errors import Invalid, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.thread.model import Pack
-    from clew.thread.rooms import Rooms
-    from clew.thread.trace.trace import Trace
+from clew.thread.model import Pack
+from clew.thread.rooms import Rooms
+from clew.thread.trace.trace import Trace
 
 _MOST_ROWS = 200
 _MOST_LISTED = 8

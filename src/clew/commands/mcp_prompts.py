@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from clew.commands.files.declarations import Variable, nearest
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure
 from clew.commands.files.layers import project_root
 from clew.commands.files.templates import default_template, find_home, variants
+from clew.commands.model import Command
 from clew.commands.registry.registry import known_agents, load_commands, unique
 from clew.commands.registry.registry_file import registry_document
 from clew.commands.render.arguments import request_from_arguments
@@ -16,12 +18,7 @@ from clew.commands.render.execute import execute, preview
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, names_in
 from clew.kit import jsontext
 from clew.kit.errors import NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.commands.model import Command
-    from clew.kit.jsontext import JsonObject
+from clew.kit.jsontext import JsonObject
 
 _SCHEME = "climpt://"
 _KINDS = {"template": "The template as it is written.", "preview": "The template, unfilled."}

@@ -7,7 +7,6 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.catalog.faces import FACES
 from clew.doctor.machine import is_this_installation
@@ -15,14 +14,10 @@ from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.files.formats import ConfigText
 from clew.hosts.files.ledger import read_bytes, read_ledger
-from clew.hosts.model import Host, ServerWords
+from clew.hosts.model import Host, Scope, ServerWords
 from clew.hosts.paths import checkout_root_or_none, config_path, look_around
-from clew.hosts.register import is_ours
+from clew.hosts.register import Report, Target, is_ours
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from clew.hosts.model import Scope
-    from clew.hosts.register import Report, Target
 
 _STATUSES: dict[str, Status] = {"ok": "ok", "different": "warn"}
 

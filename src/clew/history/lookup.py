@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from clew.history.model import PLACE_BITS, Repo, first_id, last_id
-from clew.history.store.interface import ALWAYS
+from clew.history.store.interface import ALWAYS, CommitRecord, HistoryStore
 from clew.kit.errors import Invalid, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clew.history.store.interface import CommitRecord, HistoryStore
 
 MOST_ANSWERS = 500
 _HEX = re.compile(r"[0-9a-f]{4,40}")

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
 
+from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
+from clew.kit.call import Call
 from clew.kit.sqlite import is_frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from clew.history.store.interface import HistoryStore
-    from clew.kit.call import Call
 
 _opened = threading.local()
 

@@ -10,17 +10,14 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 from clew import __version__
+from clew.hosts.model import ServerWords
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.hosts.model import ServerWords
 
 TIMEOUT = 10.0
 _PROTOCOL = "2025-11-25"

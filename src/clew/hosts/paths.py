@@ -7,15 +7,12 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.hosts.model import Host, Scope, System
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, UsageError
 from clew.kit.git import git_line
 from clew.kit.project import PROJECT_VARIABLES, find_project
-
-if TYPE_CHECKING:
-    from clew.hosts.model import Host, Scope, System
 
 
 def this_system() -> System:

@@ -8,14 +8,16 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-from clew.catalog.faces import FACES
+from clew.catalog.faces import FACES, Face
 from clew.hosts.files.formats import ConfigText
 from clew.hosts.files.ledger import (
+    Ledger,
     Owner,
     open_ledger,
     read_bytes,
@@ -25,16 +27,9 @@ from clew.hosts.files.ledger import (
     write_part,
 )
 from clew.hosts.handshake import Greeting, HandshakeFailed, shake_hands
-from clew.hosts.model import ServerWords
+from clew.hosts.model import Host, Scope, ServerWords
 from clew.hosts.paths import config_path, short
 from clew.kit.errors import Conflict, Invalid, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.catalog.faces import Face
-    from clew.hosts.files.ledger import Ledger
-    from clew.hosts.model import Host, Scope, ServerWords
 
 
 @dataclass(frozen=True)

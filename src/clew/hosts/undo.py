@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.catalog.faces import FACES
 from clew.hosts.files.instructions import BLOCK, remove_block, remove_skill
-from clew.hosts.files.ledger import open_ledger, read_ledger
+from clew.hosts.files.ledger import Ledger, Record, open_ledger, read_ledger
+from clew.hosts.model import Scope
 from clew.hosts.paths import short
 from clew.hosts.register import Report, Target, unregister_in
 from clew.hosts.table import find_host
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from clew.hosts.files.ledger import Ledger, Record
-    from clew.hosts.model import Scope
 
 Action = dict[str, Any]
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 # A repository's own configuration may name programs to run; these are the ones git would start

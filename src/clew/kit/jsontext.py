@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     JsonObject = dict[str, Any]
     # Reads a value at a place, writes a value, writes a text.
     Codec = tuple[Callable[[str, int], tuple[Any, int]], Callable[[Any], str], Callable[[str], str]]
+else:
+    JsonObject = dict
 
 _WHITESPACE = " \t\n\r"
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError
 
 ENVELOPE_VERSION = 1
 

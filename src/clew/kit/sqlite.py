@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.errors import Unavailable
 from clew.kit.files import private_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 BUSY_SECONDS = 30.0
 

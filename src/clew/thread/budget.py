@@ -7,16 +7,14 @@ longer than its budget.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
 from clew.kit.text.display import clipped, shown_text
 from clew.thread.model import Pack, Statement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 CHARACTERS = 4
 SMALLEST = 200

@@ -5,14 +5,15 @@ Every room may be missing. What is missing is reported, with the command that wo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.reader import reading_store
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.freshness import freshness, freshness_line
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
@@ -21,13 +22,8 @@ from clew.kit.project import PROJECT_VARIABLES, find_project
 from clew.kit.text.display import shown_path
 from clew.specs.store.store import SpecStore, open_store
 from clew.thread.model import LATE, Statement
+from clew.work.journal.interface import Journal
 from clew.work.journal.sqlite import read_journal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from clew.history.store.interface import HistoryStore
-    from clew.work.journal.interface import Journal
 
 MISSING = "missing"
 _UNREGISTERED = 0

@@ -7,16 +7,12 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.jsontext import JsonObject
 from clew.kit.times import parse_iso, utc_now
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.work.processes.identity import ProcessIdentity
+from clew.work.processes.identity import ProcessIdentity
 
 _SPEC_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}")

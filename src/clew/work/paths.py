@@ -7,7 +7,6 @@ import os
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid
 from clew.kit.files import write_atomic
@@ -15,10 +14,7 @@ from clew.kit.git import GitError
 from clew.kit.paths import ProjectPaths
 from clew.kit.project import clew_home
 from clew.kit.repository import common_directory
-from clew.work.model import check_run_id
-
-if TYPE_CHECKING:
-    from clew.work.model import Run
+from clew.work.model import Run, check_run_id
 
 STATUS_FILE = ".chant-status.json"
 _EXCLUDED = (

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 from clew.kit.paths import ProjectPaths
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
+from clew.work.journal.interface import Journal
 from clew.work.journal.sqlite import SqliteJournal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Self
-
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
-    from clew.work.journal.interface import Journal
-
-    Brief = Callable[[Path, str], str]
+Brief = Callable[[Path, str], str]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.advisors.documents import adr, files
+from clew.advisors.documents.adr import AdrDirectory, AdrFile
 from clew.advisors.documents.document import HEADING, parse
+from clew.advisors.documents.model import Document
 from clew.advisors.documents.templates import PREAMBLE, key_of
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.locks import locked
@@ -20,10 +22,6 @@ from clew.kit.text.frontmatter import FrontmatterError, read_document
 from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.text.markdown import code_lines
 from clew.kit.times import today
-
-if TYPE_CHECKING:
-    from clew.advisors.documents.adr import AdrDirectory, AdrFile
-    from clew.advisors.documents.model import Document
 
 _NUMBER = re.compile(r"(?:ADR[- ]?)?0*(\d{1,6})", re.IGNORECASE)
 _SUPERSEDED = "superseded"

@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clew.advisors.actions.refine import LABEL, Sources
 from clew.advisors.checks.adr import check_directory
 from clew.advisors.checks.document import check_text, in_order
-from clew.advisors.checks.traceability import matrix, spec_link
+from clew.advisors.checks.traceability import Row, SpecLink, matrix, spec_link
 from clew.advisors.conversation.store import checked_id, opened_store
 from clew.advisors.documents import files
-from clew.advisors.documents.adr import read_directory, reference
+from clew.advisors.documents.adr import AdrDirectory, read_directory, reference
 from clew.advisors.documents.document import parse
+from clew.advisors.documents.model import Document, Finding
+from clew.advisors.documents.templates import Kind
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.display import shown_path
-
-if TYPE_CHECKING:
-    from clew.advisors.checks.traceability import Row, SpecLink
-    from clew.advisors.documents.adr import AdrDirectory
-    from clew.advisors.documents.model import Document, Finding
-    from clew.advisors.documents.templates import Kind
 
 _MAIN: Final[tuple[Kind, ...]] = ("vision", "architecture")
 _NUMBERED = re.compile(r"(?:adr[-_ ]?)?\d{1,6}(?:[-_ .].*)?\.md", re.IGNORECASE)

@@ -7,21 +7,16 @@ up to date while nobody has touched it, and left alone once somebody has.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import same_text
+from clew.advisors.documents.model import Document, Item, same_text
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
-from clew.specs.model import Changes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.advisors.documents.model import Document, Item
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.model import Changes, Spec
+from clew.specs.store.store import SpecStore
 
 FIELD = "advised"
 LABEL = "advised"

@@ -9,30 +9,23 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
-from clew.advisors.actions.review_diff import diff_of
+from clew.advisors.actions.review_diff import Change, Diff, diff_of
 from clew.advisors.checks.document import in_order
 from clew.advisors.checks.structure import Place
-from clew.advisors.documents.model import Finding
+from clew.advisors.documents.model import Finding, Severity
+from clew.kit.call import Call
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import JsonError, loads
 from clew.kit.text.tokens import STOP_WORDS
-from clew.models.language import load_language_model, seconds_allowed
-from clew.specs.files.criteria import parse_criteria
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from clew.advisors.actions.review_diff import Change, Diff
-    from clew.advisors.documents.model import Severity
-    from clew.kit.call import Call
-    from clew.models.language import LanguageModel
-    from clew.specs.files.criteria import Criterion
-    from clew.specs.model import Spec
+from clew.models.language import LanguageModel, load_language_model, seconds_allowed
+from clew.specs.files.criteria import Criterion, parse_criteria
+from clew.specs.model import Spec
 
 LARGE = 800
 _MOST_PLACES = 3

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.kit.paths import CHANT
 from clew.kit.text.diff import file_diffs
+from clew.specs.model import Spec
 from clew.specs.query.commits import commits_or_none
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.specs.model import Spec
 
 _LARGEST = 20_000_000
 _FLAGS = (*PLAIN_DIFF, "-U0", "-M")

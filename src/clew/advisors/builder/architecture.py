@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clew.advisors.builder.diagrams import (
     LEGEND,
@@ -12,15 +13,10 @@ from clew.advisors.builder.diagrams import (
     people_of_parts,
 )
 from clew.advisors.builder.sections import assembled, gap_text, owned_risks, prose_of
-from clew.advisors.documents.model import same_text
+from clew.advisors.documents.model import Document, Facts, Item, Section, same_text
 from clew.advisors.extract.gaps import answer_to
 from clew.advisors.extract.lexicon import ALTERNATIVES
 from clew.advisors.extract.links import DATA_STORE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from clew.advisors.documents.model import Document, Facts, Item, Section
 
 TACTICS: Final = {
     "performance": "measure it in every build; one query per page; nothing slow while somebody waits",

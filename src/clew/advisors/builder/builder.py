@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from clew.advisors.builder import architecture as architecture_document
 from clew.advisors.builder import decisions
 from clew.advisors.builder import vision as vision_document
 from clew.advisors.builder.sections import lead
-from clew.advisors.documents.adr import link_to
+from clew.advisors.documents.adr import AdrFile, link_to
 from clew.advisors.documents.document import render_body
-from clew.advisors.documents.model import Brief, BriefSection, Document, Section
+from clew.advisors.documents.model import Brief, BriefSection, Document, Facts, Section
 from clew.advisors.documents.templates import PREAMBLE, TEMPLATES
 from clew.advisors.extract.facts import from_document, kind_of
 from clew.advisors.extract.lexicon import category_in
 from clew.advisors.extract.patterns import INSTRUCTION
 from clew.advisors.extract.questions import numbered, open_for
-from clew.advisors.extract.statements import inline, statements
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from clew.advisors.documents.adr import AdrFile
-    from clew.advisors.documents.model import Facts
-    from clew.advisors.extract.statements import Statement
+from clew.advisors.extract.statements import Statement, inline, statements
 
 LONGEST_TITLE = 80
 _FEW_WORDS = 3

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from clew.advisors.documents.adr import AdrFile, file_name, next_number
-from clew.advisors.documents.model import Document, same_text, templated
+from clew.advisors.documents.model import Document, Facts, Item, same_text, templated
 from clew.advisors.extract.lexicon import ALTERNATIVES, SIGNIFICANT
 from clew.advisors.extract.links import APPLICATION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clew.advisors.documents.model import Facts, Item
 
 _ROLES: Final = {
     "programming language": "language",

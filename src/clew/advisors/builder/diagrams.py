@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from clew.advisors.documents.markdown import one_line
+from clew.advisors.documents.model import Facts, Item
 from clew.advisors.extract.lexicon import role_stem
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.advisors.documents.model import Facts, Item
 
 STARTS: Final = (
     "flowchart", "graph", "sequenceDiagram", "classDiagram", "stateDiagram",

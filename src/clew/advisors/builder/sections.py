@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from clew.advisors.documents.model import NOT_KNOWN, templated
-from clew.advisors.documents.templates import TEMPLATES
+from clew.advisors.documents.model import NOT_KNOWN, Facts, Item, Section, templated
+from clew.advisors.documents.templates import TEMPLATES, Kind
 from clew.advisors.extract.questions import FIRST, about, as_items, open_for
 from clew.advisors.extract.statements import inline
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
-    from clew.advisors.documents.model import Facts, Item, Section
-    from clew.advisors.documents.templates import Kind
 
 _SOURCES: Final = (
     "Each statement names its source: `text:3` is line 3 of the description, `answer:Q-2` an answer, "

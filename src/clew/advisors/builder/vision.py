@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clew.advisors.builder.sections import assembled, gap_text, owned_risks, prose_of
-from clew.advisors.documents.model import NOT_KNOWN, Item, same_text
+from clew.advisors.documents.model import NOT_KNOWN, Facts, Item, Section, same_text
 from clew.advisors.extract import patterns
 from clew.advisors.extract.questions import about
-
-if TYPE_CHECKING:
-    from clew.advisors.documents.model import Facts, Section
 
 DIMENSIONS: Final = ("Features", "Quality", "Schedule", "Cost", "Staff")
 UNDECIDED: Final = "not decided"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from clew.advisors.checks.architecture import cycle_in
 from clew.advisors.checks.structure import Place
 from clew.advisors.documents.adr import (
     MOVES,
     STATUSES,
+    AdrDirectory,
     date_of,
     plain_title,
     reference,
@@ -19,14 +20,8 @@ from clew.advisors.documents.adr import (
     superseded_by,
     supersedes,
 )
-from clew.advisors.documents.model import Finding, same_text
+from clew.advisors.documents.model import Document, Finding, same_text
 from clew.advisors.extract.similarity import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from clew.advisors.documents.adr import AdrDirectory
-    from clew.advisors.documents.model import Document
 
 _CHOSEN = re.compile(
     r"chosen option:?\s*[\"“'`*]*(.+?)[\"”'`*]*\s*(?:,|because|$)", re.IGNORECASE | re.MULTILINE

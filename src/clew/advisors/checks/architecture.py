@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from clew.advisors.builder.diagrams import diagrams_in, node_id
 from clew.advisors.checks.structure import missing, where
 from clew.advisors.checks.vision import check_conflicts, check_questions, check_risks, known_lines
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Finding, same_text
+from clew.advisors.documents.model import Document, Finding, same_text
 from clew.advisors.extract.links import DATA_STORE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from clew.advisors.documents.model import Document
 
 _BOUNDARY = re.compile(r"\btrust\b|\buntrusted\b|\bboundar", re.IGNORECASE)
 _SECRETS = re.compile(r"\bsecrets?\b|\bkeys?\b|\bpasswords?\b|\bcredentials?\b", re.IGNORECASE)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
 from clew.advisors.checks.adr import check_record
 from clew.advisors.checks.architecture import check_architecture
 from clew.advisors.checks.structure import check_raw, check_structure
 from clew.advisors.checks.vision import check_vision
 from clew.advisors.documents.document import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from clew.advisors.documents.model import Document, Finding, Question
-    from clew.advisors.documents.templates import Kind
+from clew.advisors.documents.model import Document, Finding, Question
+from clew.advisors.documents.templates import Kind
 
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 

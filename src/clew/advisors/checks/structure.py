@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from clew.advisors.builder.diagrams import STARTS, diagrams_in
 from clew.advisors.documents.document import render, render_body
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import NOT_KNOWN, Finding
-from clew.advisors.documents.templates import TEMPLATES
+from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, Section
+from clew.advisors.documents.templates import TEMPLATES, Kind
 from clew.kit.text.markdown import code_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from clew.advisors.documents.model import Document, Item, Section
-    from clew.advisors.documents.templates import Kind
 
 MOST_WORDS: Final = {"vision": 3_000, "architecture": 6_000, "adr": 1_200}
 _PLACEHOLDER = re.compile(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.advisors.documents.markdown import REFERENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clew.advisors.documents.model import Document
+from clew.advisors.documents.model import Document
 
 _DECISION = re.compile(r"\bADR-\d+\b")
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from clew.advisors.checks.structure import missing, where
-from clew.advisors.documents.model import NOT_KNOWN, Finding, same_text
+from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, same_text
 from clew.advisors.extract import patterns
 from clew.advisors.extract.conflicts import conflicts
 from clew.advisors.extract.gaps import measurable
 from clew.advisors.extract.lexicon import technologies_in
 from clew.advisors.extract.statements import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.advisors.documents.model import Document, Item
 
 _BASELINE = re.compile(r"\bfrom\b|\bvon\b|から|\bbaseline\b|\btoday\b", re.IGNORECASE)
 _STATES: Final = frozenset({"confirmed", "unconfirmed", "refuted"})

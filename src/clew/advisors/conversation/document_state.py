@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.advisors.conversation.sections import absorbed, edited_sections
+from clew.advisors.conversation.store import Conversation, ConversationStore, StoredDocument
 from clew.advisors.documents import files
 from clew.advisors.documents.document import parse
-from clew.advisors.documents.model import Document, Section, same_text
+from clew.advisors.documents.model import Document, Facts, Section, same_text
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract.gaps import gaps
 from clew.advisors.extract.repo_facts import from_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.advisors.conversation.store import Conversation, ConversationStore, StoredDocument
-    from clew.advisors.documents.model import Facts
-    from clew.advisors.documents.templates import Kind
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from clew.advisors.builder import builder
-from clew.advisors.conversation.document_state import bearer_of
+from clew.advisors.conversation.document_state import DocumentState, bearer_of
 from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
+from clew.advisors.conversation.store import Conversation
 from clew.advisors.documents import files, merge
 from clew.advisors.documents.adr import AdrFile, read_directory
 from clew.advisors.documents.document import parse
+from clew.advisors.documents.model import Document, Facts
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract import questions
 from clew.kit.times import today
-
-if TYPE_CHECKING:
-    from clew.advisors.conversation.document_state import DocumentState
-    from clew.advisors.conversation.store import Conversation
-    from clew.advisors.documents.model import Document, Facts
-    from clew.advisors.documents.templates import Kind
 
 RECORDS = "adr/"
 

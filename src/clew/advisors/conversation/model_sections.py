@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clew.advisors.conversation.sections import DERIVED, RULES, Refusal, apply_sections
 from clew.advisors.documents.document import parse, render, render_body
+from clew.advisors.documents.model import Brief, Document
+from clew.kit.call import Call
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from clew.advisors.documents.model import Brief, Document
-    from clew.kit.call import Call
-    from clew.models.language import LanguageModel
+from clew.models.language import LanguageModel
 
 MOST_ROUNDS: Final = 3  # once, and at most twice again
 _MISSING: Final = ("the model did not write it",)

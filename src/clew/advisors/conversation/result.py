@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from clew.advisors.conversation.sections import DERIVED, RULES
+from clew.advisors.conversation.turn import TurnResult
 from clew.advisors.documents.document import render
+from clew.advisors.documents.model import Brief
 from clew.advisors.extract.questions import FIRST
-
-if TYPE_CHECKING:
-    from clew.advisors.conversation.turn import TurnResult
-    from clew.advisors.documents.model import Brief
 
 MOST_FINDINGS: Final = 30
 

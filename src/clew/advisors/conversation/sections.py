@@ -7,21 +7,24 @@ fails stays as the builder wrote it, and the result says why.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clew.advisors.checks.document import check_document
 from clew.advisors.documents.document import with_ids
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Item, same_text, templated
-from clew.advisors.documents.templates import TEMPLATES
+from clew.advisors.documents.model import (
+    Document,
+    Facts,
+    Finding,
+    Item,
+    Section,
+    same_text,
+    templated,
+)
+from clew.advisors.documents.templates import TEMPLATES, Kind
 from clew.advisors.extract import questions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from clew.advisors.documents.model import Document, Facts, Finding, Section
-    from clew.advisors.documents.templates import Kind
 
 BUILDER: Final = "builder"
 CALLER: Final = "caller"

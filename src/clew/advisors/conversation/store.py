@@ -7,10 +7,13 @@ comes second gets no version and makes the turn anew, so that nobody's words are
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.advisors.documents.model import Facts
 from clew.kit import jsontext
@@ -20,11 +23,6 @@ from clew.kit.project import clew_home
 from clew.kit.sqlite import open_database, writing
 from clew.kit.text.display import clipped, shown_text
 from clew.kit.times import utc_now
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LONGEST_ID = 200
 LARGEST_FACTS = 4_000_000

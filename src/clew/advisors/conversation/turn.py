@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.advisors.builder import builder
 from clew.advisors.builder.vision import UNTITLED
@@ -24,24 +26,18 @@ from clew.advisors.conversation.store import (
     opened_store,
 )
 from clew.advisors.documents import files
-from clew.advisors.documents.adr import read_directory, styled
+from clew.advisors.documents.adr import AdrFile, read_directory, styled
 from clew.advisors.documents.document import render
+from clew.advisors.documents.model import Brief, Document, Finding, Question
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract import questions
 from clew.advisors.extract.facts import from_text
+from clew.kit.call import Call
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.jsontext import dumps
 from clew.kit.locks import locked
 from clew.kit.times import today
 from clew.models.language import load_language_model, seconds_allowed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from clew.advisors.documents.adr import AdrFile
-    from clew.advisors.documents.model import Brief, Document, Finding, Question
-    from clew.advisors.documents.templates import Kind
-    from clew.kit.call import Call
 
 LONGEST_TEXT = 200_000
 _ATTEMPTS = 20

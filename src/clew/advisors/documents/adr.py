@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from clew.advisors.documents.document import parse, render_body
 from clew.advisors.documents.model import Document, Section
 from clew.advisors.documents.templates import PREAMBLE, slug
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.text.display import os_reason, shown_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Style = Literal["madr", "nygard"]
 STATUSES: Final = ("proposed", "rejected", "accepted", "deprecated", "superseded")

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from clew.advisors.documents.markdown import REFERENCE, cell, visible
-from clew.advisors.documents.model import Document, Section, card
-from clew.advisors.documents.templates import TEMPLATES, Items
+from clew.advisors.documents.model import Document, Item, Section, card
+from clew.advisors.documents.templates import TEMPLATES, Items, Kind
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import JsonError, dumps, loads
 from clew.kit.text.markdown import code_lines
-
-if TYPE_CHECKING:
-    from clew.advisors.documents.model import Item
-    from clew.advisors.documents.templates import Kind
 
 LARGEST_TEXT = 2_000_000
 HEADING = re.compile(r" {0,3}(#{1,3})(?:[ \t]+(.*))?$")

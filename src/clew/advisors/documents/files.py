@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 
 from clew.advisors.documents import adr
+from clew.advisors.documents.templates import Kind
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic
 from clew.kit.project import clew_home, find_project
 from clew.kit.text.display import clipped, os_reason, shown_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from clew.advisors.documents.templates import Kind
 
 DIRECTORY = "CLEW_DOCS"
 DEFAULT_DIRECTORY: Final = "docs"

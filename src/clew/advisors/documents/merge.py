@@ -6,14 +6,11 @@ what is there now, and what is generated now. Where a human changed something, t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from clew.advisors.documents.document import with_ids
 from clew.advisors.documents.model import NOT_KNOWN, Document, Item, Section, same_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def refine(old: Document, generated_before: Document | None, new: Document) -> Document:

@@ -7,9 +7,10 @@ brought into the form that survives being written and read. No type here touches
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from clew.advisors.documents.markdown import (
     ID,
@@ -23,9 +24,6 @@ from clew.advisors.documents.markdown import (
     visible,
 )
 from clew.advisors.documents.templates import PREAMBLE, TEMPLATES, Kind, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 Severity = Literal["error", "warning", "info"]
 

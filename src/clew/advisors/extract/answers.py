@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from clew.advisors.documents.markdown import REFERENCE
+from clew.advisors.documents.model import Facts, Item
 from clew.advisors.extract.lexicon import technologies_in
 from clew.advisors.extract.statements import inline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from clew.advisors.documents.model import Facts, Item
 
 _ENTRY = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _PAIR = re.compile(r"\s*([A-Z]{1,2}-\d+)\s*[:=\u2192-]+>?\s*(.+)")

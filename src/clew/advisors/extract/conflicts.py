@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from clew.advisors.documents.model import Item
 from clew.advisors.extract import patterns
 from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from clew.advisors.documents.model import Item
 
 MOST_COMPARED = 200
 MOST_FOUND = 20

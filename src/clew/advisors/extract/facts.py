@@ -7,10 +7,10 @@ one that speaks to the reader's tools instead of about the project is set aside.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from clew.advisors.documents.model import Facts, Item, same_text
+from clew.advisors.documents.model import Document, Facts, Item, same_text
 from clew.advisors.extract import patterns
 from clew.advisors.extract.lexicon import (
     CATEGORY,
@@ -24,13 +24,7 @@ from clew.advisors.extract.lexicon import (
     systems_in,
     technologies_in,
 )
-from clew.advisors.extract.statements import inline, statements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from clew.advisors.documents.model import Document
-    from clew.advisors.extract.statements import Statement
+from clew.advisors.extract.statements import Statement, inline, statements
 
 MOST_STATEMENTS = 2_000
 _ENOUGH_FEATURES = 2

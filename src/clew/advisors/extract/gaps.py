@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from clew.advisors.documents.model import Question
+from clew.advisors.documents.model import Facts, Item, Question
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract import patterns
 from clew.advisors.extract.conflicts import conflicts
 from clew.advisors.extract.lexicon import PARTIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from clew.advisors.documents.model import Facts, Item
-    from clew.advisors.documents.templates import Kind
 
 _NAMED_AT_MOST = 6
 _UNSEEN: Final = frozenset({"BG", "PB", "DP"})  # shown as prose, without their ids

@@ -6,17 +6,15 @@ Everything added here names what it follows from, or the open question whose def
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from clew.advisors.documents.model import Facts, Item
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract import patterns
 from clew.advisors.extract.gaps import answer_to, measurable
 from clew.advisors.extract.lexicon import PARTIAL, PARTS
 from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import plain
-
-if TYPE_CHECKING:
-    from clew.advisors.documents.templates import Kind
 
 DATA_STORE: Final = "Data store"
 APPLICATION: Final = "Application"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from clew.advisors.documents.model import KINDS, Facts, Item, Question, same_text
+from clew.advisors.documents.model import KINDS, Document, Facts, Item, Question, same_text
+from clew.advisors.documents.templates import Kind
 from clew.advisors.extract.answers import apply_answer
 from clew.advisors.extract.gaps import gaps
 from clew.advisors.extract.links import completed
 from clew.advisors.extract.statements import inline
 from clew.kit.errors import NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.advisors.documents.model import Document
-    from clew.advisors.documents.templates import Kind
 
 FIRST: Final = 5
 LONGEST_ANSWER: Final = 4_000

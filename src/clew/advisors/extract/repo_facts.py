@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from clew.advisors.documents.model import Facts
 from clew.advisors.extract.facts import from_statements, heading_kind
 from clew.advisors.extract.lexicon import technologies_in
 from clew.advisors.extract.statements import inline, statements
 from clew.kit.jsontext import JsonError, loads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 LARGEST_FILE: Final = 400_000
 MOST_PARTS: Final = 12

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.commands.use import address_arguments, settings_of, shared_options
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option, repeatable
+from clew.commands.files.layers import Layer
+from clew.commands.model import Command
+from clew.commands.registry.drift import Finding
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.commands.files.layers import Layer
-    from clew.commands.model import Command
-    from clew.commands.registry.drift import Finding
 
 _address_argument = click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 _KINDS = ("registry", "claude", "skill", "cursor", "fabric")

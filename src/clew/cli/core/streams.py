@@ -7,13 +7,10 @@ import select
 import sys
 from contextlib import suppress
 from io import FileIO, TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from clew.kit.errors import Unavailable
 from clew.kit.text.display import os_reason, shown_text
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 
 class OutputFailed(Unavailable):

@@ -5,24 +5,22 @@ A command asks the question of the tool of the same name, and shows what it foun
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import database_option, flag, limit_option, repeatable
 from clew.cli.history.sync import open_index, progress_bar, timestamp
+from clew.history.store.interface import HistoryStore
 from clew.kit.outcome import Outcome, Table
 from clew.kit.times import day_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+Found = dict[str, Any]
 
-    from clew.history.store.interface import HistoryStore
-
-    Found = dict[str, Any]
 
 _repos = repeatable("--repo", "repos", "Only these repositories.", metavar="NAME")
 _paths = repeatable("--path", "paths", "Only these paths.", metavar="PART")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,12 +12,10 @@ from clew.cli.core.app import command
 from clew.cli.core.options import database_option, flag, repeatable
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
 

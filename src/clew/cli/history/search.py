@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -13,16 +14,13 @@ from clew.cli.core.options import combined, database_option, limit_option, repea
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index, timestamp, when
+from clew.history.search.filters import Filters
+from clew.history.search.query import Term
+from clew.history.store.interface import HistoryStore
 from clew.kit.outcome import Outcome, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Decorated = Callable[..., Any]
 
-    from clew.history.search.filters import Filters
-    from clew.history.search.query import Term
-    from clew.history.store.interface import HistoryStore
-
-    Decorated = Callable[..., Any]
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}

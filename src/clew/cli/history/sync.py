@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import HISTORY_COMMANDS
 from clew.cli.core.options import database_option, flag
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError, Invalid, UsageError
 from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 history = LazyGroup(
     name="history",

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,16 +24,13 @@ from clew.hosts.files.instructions import (
     write_skill,
 )
 from clew.hosts.files.ledger import identity
-from clew.hosts.paths import checkout_root_or_none, look_around, short
+from clew.hosts.model import Scope
+from clew.hosts.paths import Presence, checkout_root_or_none, look_around, short
 from clew.hosts.register import Report, Target, make_target, register
 from clew.hosts.table import HOSTS, find_host
 from clew.hosts.undo import left_over, undo, undoable
 from clew.kit.errors import Cancelled, ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.hosts.model import Scope
-    from clew.hosts.paths import Presence
 
 _SHOWN = {"already": "unchanged", "edited": "kept"}
 _FRESH = ("written", "updated", "replaced")

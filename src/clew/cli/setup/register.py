@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
 from clew.cli.core.options import combined, face_option, flag, project_option
-from clew.hosts.model import SCOPES
+from clew.hosts.model import SCOPES, Scope
 from clew.hosts.paths import checkout_root, checkout_root_or_none, short
-from clew.hosts.register import check, make_target, register, snippet, unregister
+from clew.hosts.register import Report, Target, check, make_target, register, snippet, unregister
 from clew.hosts.table import HOSTS, find_host
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome
-
-if TYPE_CHECKING:
-    from clew.hosts.model import Scope
-    from clew.hosts.register import Report, Target
 
 _WRITTEN = {
     "written": "{face} is registered",

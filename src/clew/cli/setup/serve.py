@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from clew.catalog.faces import FACES
+from clew.catalog.faces import FACES, Face
 from clew.catalog.options import HTTP_ONLY, LISTS, SERVE_OPTIONS, with_environment
 from clew.kit.errors import UsageError
-
-if TYPE_CHECKING:
-    from clew.catalog.faces import Face
 
 
 def _serve_command(face: Face) -> click.Command:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +11,10 @@ from clew.catalog.faces import FACES
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
 from clew.cli.setup.init import is_interactive
+from clew.hosts.model import Scope
+from clew.hosts.register import Report
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome
-
-if TYPE_CHECKING:
-    from clew.hosts.model import Scope
-    from clew.hosts.register import Report
 
 _AGENTS = {
     "claude": "claude-code",

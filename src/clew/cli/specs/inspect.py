@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,7 @@ from clew.cli.specs.edit import ACTOR
 from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.specs.check.lint import LintReport
+from clew.specs.check.lint import LintReport
 
 
 @command()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +12,8 @@ from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import SPEC_COMMANDS
 from clew.cli.core.options import flag, limit_option, offset_option, project_option, repeatable
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.specs.store.store import SpecStore
-    from clew.work.workspace import Workspace
+from clew.specs.store.store import SpecStore
+from clew.work.workspace import Workspace
 
 spec = LazyGroup(
     name="spec",

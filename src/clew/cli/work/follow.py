@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped, shown_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from clew.kit.paths import ProjectPaths
-    from clew.work.model import Run, Schedule
-    from clew.work.workspace import Workspace
+from clew.work.model import Run, Schedule
+from clew.work.workspace import Workspace
 
 _LOOK_SECONDS = 0.25
 _LONGEST = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,13 +13,11 @@ from clew.cli.specs.read import opened_work
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.specs.store.store import SpecStore
-    from clew.work.merging.preconditions import Branch
-    from clew.work.merging.queue import MergeResult
-    from clew.work.scheduling.watch import WatchOptions
-    from clew.work.workspace import Workspace
+from clew.specs.store.store import SpecStore
+from clew.work.merging.preconditions import Branch
+from clew.work.merging.queue import MergeResult
+from clew.work.scheduling.watch import WatchOptions
+from clew.work.workspace import Workspace
 
 
 def _say(text: str) -> None:

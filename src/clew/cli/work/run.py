@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,12 +14,10 @@ from clew.cli.core.streams import say
 from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
-
-if TYPE_CHECKING:
-    from clew.work.journal.interface import Journal
-    from clew.work.model import Run
-    from clew.work.scheduling.start import Begun, Mode
-    from clew.work.workspace import Workspace
+from clew.work.journal.interface import Journal
+from clew.work.model import Run
+from clew.work.scheduling.start import Begun, Mode
+from clew.work.workspace import Workspace
 
 _FOLLOW_SECONDS = 0.3
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from os.path import isfile, join
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.commands.files.disk import entries, read_text
 from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers
-from clew.commands.registry.scan import find_folders
+from clew.commands.registry.scan import Folder, find_folders
 from clew.commands.render.arguments import request_from_arguments
 from clew.commands.render.execute import execute
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.files import write_atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from clew.commands.registry.scan import Folder
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from os.path import join, lexists
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.commands.authoring.templates import frontmatter_text
 from clew.commands.files.disk import read_text
 from clew.commands.files.templates import default_template
+from clew.commands.model import Command
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, fill, names_in
 from clew.kit.errors import Conflict
 from clew.kit.files import write_atomic
 from clew.kit.text.display import shown_path
 from clew.kit.text.frontmatter import read_leniently
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from clew.commands.model import Command
 
 REGISTRY, CLAUDE, SKILL, CURSOR, FABRIC = "registry", "claude", "skill", "cursor", "fabric"
 PLACES = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.commands.authoring.export import CLAUDE, CURSOR, FABRIC, REGISTRY, SKILL
 from clew.commands.authoring.templates import command_text, new_template
@@ -18,9 +18,6 @@ from clew.commands.registry.scan import first_line
 from clew.commands.render.render import INPUT, VARIABLE, names_in, placeholders
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.text.frontmatter import read_leniently
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _WORDS = re.compile(r"[a-z0-9]+")
 _POSITIONAL = re.compile(r"\$([1-9])(?!\d)")

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from os.path import join
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.commands.files.declarations import declared_variables, nearest, text_of
-from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers, profile_name
+from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Layer, find_layers, profile_name
 from clew.commands.files.templates import DEFAULT, variants
+from clew.commands.model import Options
 from clew.commands.registry.drift import Finding, registry_findings
 from clew.commands.registry.registry_file import read_options
-from clew.commands.registry.scan import find_folders
+from clew.commands.registry.scan import Folder, find_folders
 from clew.commands.render.render import DESTINATION, FILE, FIXED_NAMES, INPUT, VARIABLE, names_in
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import read_leniently
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from clew.commands.files.layers import Layer
-    from clew.commands.model import Options
-    from clew.commands.registry.scan import Folder
 
 _BRACES = re.compile(r"\{\{?\s*([a-z][\w-]{2,40})\s*\}")
 _C1_C2 = re.compile(r"[a-z]+(-[a-z]+)?\Z")

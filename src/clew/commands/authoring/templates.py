@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os.path import join, lexists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.commands.files.declarations import check_name, is_variable_name
 from clew.commands.files.disk import confined, read_text
@@ -13,9 +14,11 @@ from clew.commands.files.layers import (
     DEFAULT_AGENT,
     DEFAULT_REGISTRY,
     PACKAGED,
+    Layer,
     find_layers,
 )
 from clew.commands.files.templates import file_name, find_home
+from clew.commands.model import Command
 from clew.commands.registry.registry import shelf, unique
 from clew.commands.registry.registry_file import write_registry
 from clew.commands.registry.scan import find_folders
@@ -25,12 +28,6 @@ from clew.kit import jsontext
 from clew.kit.errors import Conflict, UsageError
 from clew.kit.files import write_atomic
 from clew.kit.text.display import shown_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.commands.files.layers import Layer
-    from clew.commands.model import Command
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./ ()'")
 _AMBIGUOUS = {"true", "false", "null", "yes", "no", "on", "off"}

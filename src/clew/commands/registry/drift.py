@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from os.path import dirname, isfile, join
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.commands.files.disk import directories
 from clew.commands.files.errors import RegistryFailure
-from clew.commands.files.layers import HOME, PACKAGED, PROJECT, configured_label, find_layers
+from clew.commands.files.layers import HOME, PACKAGED, PROJECT, Layer, configured_label, find_layers
+from clew.commands.model import Command
 from clew.commands.registry.registry_file import read_registry
-from clew.commands.registry.scan import find_folders, read_folder
+from clew.commands.registry.scan import Folder, find_folders, read_folder
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from clew.commands.files.layers import Layer
-    from clew.commands.model import Command
-    from clew.commands.registry.scan import Folder
 
 _EXPORT = "Regenerate the file: clew command export"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from clew.commands.files.declarations import is_name
 from clew.commands.files.errors import RegistryFailure
@@ -17,20 +18,15 @@ from clew.commands.files.layers import (
     DEFAULT_AGENT,
     PACKAGED,
     USER,
+    Layer,
     find_layers,
     project_root,
 )
+from clew.commands.model import Command
 from clew.commands.registry.drift import drift
 from clew.commands.registry.registry_file import read_registry
-from clew.commands.registry.scan import find_folders, read_folder
+from clew.commands.registry.scan import Declared, Folder, find_folders, read_folder
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from clew.commands.files.layers import Layer
-    from clew.commands.model import Command
-    from clew.commands.registry.scan import Declared, Folder
 
 T = TypeVar("T")
 _MOST_DRIFT = 100

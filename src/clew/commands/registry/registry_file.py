@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.commands.files.declarations import (
     declared_variables,
@@ -19,9 +20,6 @@ from clew.commands.model import Command, Options
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.files import write_atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 VERSION = "1.0.0"
 DESCRIPTION = "Commands of this project"

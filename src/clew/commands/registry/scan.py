@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os.path import join
-from typing import TYPE_CHECKING
 
 from clew.commands.files.declarations import is_name
 from clew.commands.files.disk import confined, directories, entries, read_text
-from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Profile
+from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Layer, Profile
 from clew.commands.files.templates import file_name, variants_of
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import declared_command
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import read_leniently
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.commands.files.layers import Layer
 
 _MOST_BODY = 20_000
 _SUFFIX = "-app.yml"

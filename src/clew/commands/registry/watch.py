@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from clew.commands.registry.registry import known_agents, shelf
 from clew.kit.errors import ClewError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Announce = Callable[[str, str | None], None]
 
-    Announce = Callable[[str, str | None], None]
 
 PAUSE_SECONDS = 1.0
 _SHARE = 20  # polling may use a twentieth of the time

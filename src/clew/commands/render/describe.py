@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from clew.commands.files.declarations import nearest
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
 from clew.commands.files.layers import DEFAULT_AGENT, configured_label
-from clew.commands.files.templates import file_name, find_home, readings, variants
+from clew.commands.files.templates import Home, file_name, find_home, readings, variants
+from clew.commands.model import Command
 from clew.commands.registry.registry import load_commands
 from clew.commands.registry.registry_file import record_of
 from clew.commands.render.render import names_in
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import read_leniently
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.commands.files.templates import Home
-    from clew.commands.model import Command
 
 
 def describe(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from clew.commands.files.declarations import is_name, nearest
 from clew.commands.files.layers import DEFAULT_AGENT
 from clew.commands.registry.registry import known_agents, shelf
-from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT, CommandIndex
+from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT, CommandIndex, Hit
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.commands.search.ranking import Hit
 
 ALL_AGENTS = "*"
 MOST_RESULTS = 100

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from clew.kit.text.diff import changed_texts, sections, unquote
 
-if TYPE_CHECKING:
-    RawChange = tuple[str, str, str | None, bytes, bytes]
+RawChange = tuple[str, str, str | None, bytes, bytes]
 
 
 def parse_raw(lines: list[bytes]) -> list[RawChange]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.git import git_line, open_git
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 def readable_commits(root: Path, tips: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -10,18 +10,15 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import subprocess
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.history.model import CommitMeta
 from clew.kit.git import PLAIN_DIFF, GitError, open_git
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 _FIELDS = 10
 _FORMAT = "%H%x00%T%x00%P%x00%aN%x00%aE%x00%ad%x00%cN%x00%cE%x00%cd%x00%B%x00"

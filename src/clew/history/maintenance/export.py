@@ -7,16 +7,13 @@ import sqlite3
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory, migrations
 from clew.history.sync.repositories import check_name, index_lock
 from clew.history.sync.sync import copy_repo
 from clew.kit.errors import Conflict, Invalid, Unavailable
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 
 def write_snapshot(store: HistoryStore, name: str, file: Path) -> int:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.repositories import index_lock
-
-if TYPE_CHECKING:
-    from clew.history.store.interface import HistoryStore
 
 _DAY = 86_400
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zstandard
 
 from clew.history.git.stream import DiffReader, read_commits
+from clew.history.model import CommitMeta, IndexedCommit, Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.ingest import index_commit
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.git import run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.history.model import CommitMeta, IndexedCommit, Repo
-    from clew.history.store.interface import HistoryStore
 
 _BATCH = 48
 _SHOWN = 100

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from clew.history.lookup import page
+from clew.history.model import Repo
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
+from clew.history.store.interface import HistoryStore
 from clew.kit.git import PLAIN_DIFF, seconds_of
 from clew.kit.text.diff import unquote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _NUMBERS = re.compile(rb"\d{1,9}(?: \d{1,9}){1,2}")
 _FIELDS = "%H%x00%aN%x00%aE%x00%at%x00%s%x00"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.lookup import clean_path, lower_bound, page
 from clew.history.questions.file_history import path_changes
-
-if TYPE_CHECKING:
-    from clew.history.store.interface import HistoryStore
+from clew.history.store.interface import HistoryStore
 
 # A commit of more files than this is a reformatting or an import: it couples nothing.
 _MOST_FILES = 50

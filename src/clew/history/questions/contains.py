@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.git.ref_files import RefFiles
 from clew.history.lookup import find_commit, page
+from clew.history.model import Repo
 from clew.history.questions.repo_git import repo_git
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
+from clew.history.store.interface import HistoryStore
 
 _KINDS = ("refs/heads", "refs/tags", "refs/remotes")
 

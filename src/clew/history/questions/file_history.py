@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.lookup import briefs, clean_path, lower_bound, page, span
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import Change, CommitRecord, HistoryStore
+from clew.history.model import Repo
+from clew.history.store.interface import Change, CommitRecord, HistoryStore
 
 _SHOWN = ("path", "status", "old_path", "added", "removed")
 

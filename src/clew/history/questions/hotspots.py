@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from clew.history.lookup import bounded, chosen_repos, time_range
 from clew.history.search.pathmatch import matching_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.store.interface import HistoryStore
+from clew.history.store.interface import HistoryStore
 
 WEEK = 7 * 86400
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from clew.history.lookup import briefs, chosen_repos, page
-from clew.history.store.interface import any_phrase
+from clew.history.model import Repo
+from clew.history.store.interface import CommitRecord, HistoryStore, any_phrase
 from clew.kit.errors import Invalid
 from clew.kit.text.tokens import WORD
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import CommitRecord, HistoryStore
 
 _URL = re.compile(r"https?://[^\s<>\"'`]+")
 _URL_NUMBER = re.compile(r"/(?:issues?|pulls?|merge_requests|discussions)/(\d+)\b")

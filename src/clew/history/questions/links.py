@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.lookup import bounded, find_commit
+from clew.history.model import Repo
 from clew.history.questions.issues import issue_refs
-from clew.history.store.interface import any_phrase
+from clew.history.store.interface import CommitRecord, HistoryStore, any_phrase
 from clew.kit.text.tokens import WORD
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import CommitRecord, HistoryStore
 
 _BY_SHA = (
     ("reverts", re.compile(r"\bThis reverts commit\s+([0-9a-f]{7,40})\b", re.IGNORECASE)),

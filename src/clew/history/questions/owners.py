@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from clew.history.lookup import clean_path, lower_bound, page
 from clew.history.questions.file_history import path_changes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.store.interface import Change, HistoryStore
+from clew.history.store.interface import Change, HistoryStore
 
 _HALF_LIFE = 365.0 * 86400
 _MAJORITY = 0.5

@@ -11,23 +11,22 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound, patch_text
+from clew.history.model import Repo
 from clew.history.search.pathmatch import matching_paths
+from clew.history.store.interface import Dated, HistoryStore
 from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.diff import FileDiff, file_diffs, sections
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+Lines = list[tuple[int, str]]
 
-    from clew.history.model import Repo
-    from clew.history.store.interface import Dated, HistoryStore
+Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
 
-    Lines = list[tuple[int, str]]
-    Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
 
 DIRECTIONS = ("both", "added", "removed")
 _SECONDS = 10.0

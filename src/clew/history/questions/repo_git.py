@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.lookup import clean_path
+from clew.history.model import Repo
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, guard, run_git
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
 
 _QUIET = (
     "--literal-pathspecs",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from clew.history.lookup import (
     bounded,
@@ -15,15 +16,10 @@ from clew.history.lookup import (
     patch_text,
     time_range,
 )
-from clew.history.store.interface import any_phrase
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore, any_phrase
 from clew.kit.errors import Invalid
 from clew.kit.text.diff import FileDiff, file_diffs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _WORD = re.compile(r"[^\W_]{3,40}")
 _WEIGHED = 60

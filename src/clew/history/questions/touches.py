@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.model import PLACE_BITS
 from clew.history.search.filters import Filters, resolve_filters
 from clew.history.search.paging import Cursor
-from clew.history.store.interface import ALWAYS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.store.interface import HistoryStore, Touch
+from clew.history.store.interface import ALWAYS, HistoryStore, Touch
 
 _MOST = 1 << 31
 _AFTER_ALL = (ALWAYS, ALWAYS, 0)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import RefFiles
 from clew.history.lookup import find_record
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import Invalid, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _PLACES = ("{}", "refs/heads/{}", "refs/tags/{}", "refs/remotes/{}")
 _SHA = re.compile(r"[0-9a-f]{7,40}")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from clew.history.lookup import time_range
-from clew.history.model import LAST_PLACE, PLACE_BITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
+from clew.history.model import LAST_PLACE, PLACE_BITS, Repo
+from clew.history.store.interface import HistoryStore
 
 
 class Candidates:

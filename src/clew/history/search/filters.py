@@ -6,20 +6,15 @@ asked of each commit that the text index names. Either way they hold before anyt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clew.history.lookup import chosen_repos, time_range
+from clew.history.model import Repo
 from clew.history.search.ancestry import reached
 from clew.history.search.pathmatch import matching_paths
-from clew.history.store.interface import CommitFilter
+from clew.history.store.interface import CommitFilter, HistoryStore, Span
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore, Span
 
 STATUSES = "AMDRCT"
 # Up to this many commits are listed; with more it is quicker to check each match.

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from clew.history.store.interface import ALWAYS
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.history.store.interface import CommitFilter, Dated, HistoryStore
+from clew.history.model import Repo
+from clew.history.store.interface import ALWAYS, CommitFilter, Dated, HistoryStore
 
 _WINDOW = 256
 # Up to this many commits that are newer than their place in history are checked one by one.

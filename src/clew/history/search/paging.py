@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import astuple, dataclass, replace
-from typing import TYPE_CHECKING
 
+from clew.history.search.filters import Filters
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from clew.history.search.filters import Filters
 
 _LONGEST = 1000
 _NUMBERS = 4

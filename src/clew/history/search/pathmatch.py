@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.history.store.interface import HistoryStore
 
 _SHORTEST_PART = 3
 _LONGEST = 10_000

@@ -8,8 +8,9 @@ history is.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.lookup import patch_text
 from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
@@ -18,14 +19,9 @@ from clew.history.search.matches import newest
 from clew.history.search.paging import Cursor, fitting
 from clew.history.search.query import PLACES, Query, parse_query, within
 from clew.history.search.snippets import snippets
-from clew.history.store.interface import QueryNotUnderstood
+from clew.history.store.interface import CommitFilter, HistoryStore, Match, QueryNotUnderstood
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.store.interface import CommitFilter, HistoryStore, Match
 
 MAX_CHARACTERS = 20_000
 SNIPPETS = 3

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clew.history.search.query import Term, folded
+from clew.history.search.query import Query, Term, folded
 from clew.kit.text.diff import line_kind, line_place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from clew.history.search.query import Query
 
 LINE_CHARACTERS = 200
 _BEFORE_MATCH = 60

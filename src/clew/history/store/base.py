@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Collection
+from pathlib import Path
 
 import zstandard
 
-from clew.history.model import LARGEST_PATCH, first_id, last_id
-from clew.history.store.interface import CommitRecord
+from clew.history.model import LARGEST_PATCH, Repo, first_id, last_id
+from clew.history.store.interface import CommitRecord, Span
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import json_list
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import Span
 
 COUNTED = "c.reachable AND length(c.parents) <= 20"
 RECORD = (

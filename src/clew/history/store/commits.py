@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Iterable, Iterator
 
 from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import CommitMeta, FileChange, IndexedCommit
 from clew.history.store.base import AUTHOR, COUNTED, RECORD, SqliteBase, raw_patch, span_of
-from clew.history.store.interface import Redaction, SizedMessage, TouchedFile, UnreadCommit
+from clew.history.store.interface import (
+    CommitFilter,
+    CommitRecord,
+    Redaction,
+    SizedMessage,
+    TouchedFile,
+    UnreadCommit,
+)
 from clew.kit.sqlite import json_list
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Iterator
-
-    from clew.history.store.interface import CommitFilter, CommitRecord
 
 _STORED = """
     SELECT c.*, a.name AS author_name, a.email AS author_email,

@@ -13,30 +13,29 @@ same behaviour. Three conventions are part of the contract:
 
 from __future__ import annotations
 
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
 
-from clew.history.model import first_id, last_id
+from clew.history.model import IndexedCommit, Repo, first_id, last_id
 from clew.kit.errors import Invalid
 
-if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Hashable,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+Span = tuple[int, int]
 
-    from clew.history.model import IndexedCommit, Repo
+Dated = tuple[int, int]
 
-    Span = tuple[int, int]
-    Dated = tuple[int, int]
-    Match = tuple[int, float, int, str]
+Match = tuple[int, float, int, str]
+
 
 _Value = TypeVar("_Value")
 ALWAYS = 1 << 62

@@ -6,13 +6,10 @@ readable by itself, through the view `patch_rows` and by any program that knows 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Iterable, Sequence
 
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
-
-    from clew.history.model import IndexedCommit
+from clew.history.model import IndexedCommit
 
 _PACK = 32 * 1024
 

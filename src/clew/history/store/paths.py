@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from clew.history.model import Repo
 from clew.history.store.base import COUNTED, SqliteBase, among, span_of
 from clew.history.store.interface import Change, Hotspot
 from clew.kit.sqlite import json_list
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from clew.history.model import Repo
 
 _SHORTEST_TRIGRAM = 3
 

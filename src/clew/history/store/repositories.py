@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from clew.history.model import Repo
 from clew.history.store.base import SqliteBase, span_of
 from clew.history.store.interface import SyncState
 from clew.kit.errors import Conflict, NotFound
 from clew.kit.sqlite import writing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _COLUMNS = (
     "name, local_path, remote_url, default_branch, all_refs, exclude_prefixes, author_filter,"

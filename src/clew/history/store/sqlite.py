@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from clew.history.store.commits import SqliteCommits
 from clew.history.store.paths import SqlitePaths
@@ -15,10 +16,6 @@ from clew.history.store.text import SqliteText
 from clew.history.store.writes import SqliteWrites
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
-    from typing import Self
 
 _Value = TypeVar("_Value")
 _MOST_REMEMBERED = 16

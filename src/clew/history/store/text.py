@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
+from clew.history.model import Repo
 from clew.history.store.base import (
     AUTHOR,
     COUNTED,
@@ -14,15 +16,18 @@ from clew.history.store.base import (
     among,
     span_of,
 )
-from clew.history.store.interface import QueryNotUnderstood, Touch, any_phrase
+from clew.history.store.interface import (
+    CommitFilter,
+    CommitRecord,
+    Dated,
+    Match,
+    QueryNotUnderstood,
+    Span,
+    Touch,
+    any_phrase,
+)
 from clew.kit.sqlite import json_list
 from clew.kit.text.tokens import WORD
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import CommitFilter, CommitRecord, Dated, Match, Span
 
 _MATCHES = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
 # Above this many rows it is quicker to walk the newest commits than to sort all that match.

@@ -7,15 +7,12 @@ and so that making vectors never keeps a sync waiting.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Self
 
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import json_list, open_database, open_read_only, read_migrations, writing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from typing import Self
 
 EMBED_HINT = "Run 'commitmux embed'."
 WITH_SYNC = "with_sync"

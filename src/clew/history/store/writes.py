@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from clew.history.git.raw_changes import indexed_texts
-from clew.history.model import first_id
+from clew.history.model import IndexedCommit, first_id
 from clew.history.store.base import SqliteBase, raw_patch, span_of
 from clew.history.store.interface import Swept
 from clew.history.store.packs import drop_patches, write_patches
 from clew.kit.errors import NotFound, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from clew.history.model import IndexedCommit
 
 _PATH_COLUMNS = ("path_id", "old_path_id")
 _PEOPLE_COLUMNS = ("author_id", "committer_id")

@@ -10,20 +10,16 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.repositories import check_filters, check_name, index_lock, is_taken, remove
 from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_environment, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from clew.history.store.interface import HistoryStore
 
 _FORMS = ("https://", "http://", "git@", "git://", "ssh://")
 _LOGIN = re.compile(r"^(\w+://)([^/@:]*)(?::[^/@]*)?@")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.history.git.ref_files import RefFiles
 from clew.history.lookup import page
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Stamp = tuple[tuple[int, int, int] | None, ...]
 
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
-
-    Stamp = tuple[tuple[int, int, int] | None, ...]
 
 _MOST_LISTED = 10
 _MOST_STEPS = 256

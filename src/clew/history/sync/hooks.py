@@ -12,15 +12,12 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.history.model import Repo
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.files import write_atomic
 from clew.kit.git import run_git
 from clew.kit.repository import common_directory
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
 
 HOOKS = ("post-commit", "post-merge", "post-rewrite")
 _FIRST_LINE = b"#!/bin/sh\n"

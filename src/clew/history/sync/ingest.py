@@ -12,10 +12,10 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import zstandard
 
@@ -35,16 +35,12 @@ from clew.history.model import (
     IndexedCommit,
     Repo,
 )
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.refs import existing_commits, reached_commits, read_tips, tips_are_kept
 from clew.kit.errors import ClewError
 from clew.kit.git import GitError
 from clew.kit.text.diff import count_lines, is_binary_only
 from clew.kit.text.redact import redact_patch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from clew.history.store.interface import HistoryStore
 
 _BATCH = 48
 _AHEAD = 10

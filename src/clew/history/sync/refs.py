@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.history.model import Repo
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, guard, open_git, run_git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from clew.history.model import Repo
 
 
 def read_tips(root: Path, repo: Repo) -> tuple[str, dict[str, str]]:

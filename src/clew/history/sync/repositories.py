@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.refs import read_tips
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.git import GitError, git_line, guard, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-    from typing import Any
-
-    from clew.history.store.interface import HistoryStore
 
 _READ_ANEW = ("exclude_prefixes", "author_filter")
 _NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.history.model import IndexedCommit, Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.store.vectors import WITH_SYNC, VectorFile, vectors_path
 from clew.history.sync.clones import fetch_clone
@@ -17,13 +19,8 @@ from clew.history.sync.repositories import index_lock
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.locks import try_lock
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Progress = Callable[[int], None]
 
-    from clew.history.model import IndexedCommit, Repo
-    from clew.history.store.interface import HistoryStore
-
-    Progress = Callable[[int], None]
 
 _COPIED_AT_ONCE = 500
 

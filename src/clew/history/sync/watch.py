@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.history.sync.refs import read_tips
 from clew.history.sync.sync import bring_up_to_date
 from clew.kit.errors import ClewError, Conflict
 from clew.kit.locks import HeldLock, try_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _FETCH_EVERY = 300.0  # how often a clone asks its server, in seconds
 

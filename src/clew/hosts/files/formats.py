@@ -6,18 +6,15 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from clew.hosts.files import jsonc_edit, toml_edit
 from clew.hosts.files.jsonc import JsoncError
+from clew.hosts.files.jsonc_edit import Edit, Trace
 from clew.hosts.files.toml_edit import others, value_at
+from clew.hosts.model import Format
 from clew.kit.errors import ClewError, Invalid
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.hosts.files.jsonc_edit import Edit, Trace
-    from clew.hosts.model import Format
 
 _BOM = "\ufeff"
 _UNCHANGED = "Nothing was changed. Repair the file, then run this again."

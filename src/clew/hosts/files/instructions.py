@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.hosts.files.ledger import (
+    Ledger,
     Owner,
     digest,
     open_ledger,
@@ -22,11 +23,6 @@ from clew.hosts.files.ledger import (
     write_part,
 )
 from clew.kit.errors import ClewError, Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.hosts.files.ledger import Ledger
 
 AGENTS_FILE = "AGENTS.md"
 BLOCK, SKILL = "block", "skill"

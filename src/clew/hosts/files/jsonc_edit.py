@@ -11,8 +11,9 @@ written, what an entry said before) `put` hands out as a trace, which the ledger
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.hosts.files.jsonc import (
     JsoncError,
@@ -25,9 +26,6 @@ from clew.hosts.files.jsonc import (
     parse,
     without_blanks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Path = tuple[str, ...]
 Trace = dict[str, Any]

@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked
 from clew.kit.project import clew_home
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGEST = 16 * 1024 * 1024
 _CHUNK = 1024 * 1024

@@ -7,13 +7,12 @@ may hold files of any encoding, and a merge's diff may have a column of signs fo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, AnyStr
+from typing import AnyStr
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Line = tuple[str, int, int, str]
 
-    Line = tuple[str, int, int, str]
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')

@@ -5,14 +5,10 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from clew.kit.jsontext import JsonObject
 from clew.protocol.kernel.connection import Connection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.kit.jsontext import JsonObject
 
 _IDLE_SECONDS = 3600.0
 _MOST_SESSIONS = 1000

@@ -7,16 +7,13 @@ import secrets
 import socket
 import stat
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid, Unavailable, UsageError
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.project import clew_home
 from clew.protocol.http.guard import LOOPBACK, bare_host
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
 _PORT = re.compile("[0-9]{1,5}")

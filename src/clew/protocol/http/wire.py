@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 from functools import cache
-from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clew.protocol.http.answers import refusal
 from clew.protocol.versions import INTERNAL_ERROR
-
-if TYPE_CHECKING:
-    import asyncio
 
 HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 1000

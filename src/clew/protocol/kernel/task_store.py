@@ -9,19 +9,15 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.files import private_directory
+from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
 from clew.kit.sqlite import open_database, writing
 from clew.protocol.errors import invalid_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
 
 _MIGRATIONS = (
     """

@@ -6,26 +6,21 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.kit.call import Call, InputRequired
 from clew.kit.errors import Cancelled, ClewError
+from clew.kit.jsontext import JsonObject
 from clew.kit.system_errors import refusal
 from clew.kit.times import utc_now
 from clew.protocol.errors import RpcError
-from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS
+from clew.protocol.kernel.exchange import Exchange
+from clew.protocol.kernel.kernel import Kernel
+from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS, TaskStore
 from clew.protocol.versions import INTERNAL_ERROR
 from clew.protocol.workers import Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.protocol.kernel.exchange import Exchange
-    from clew.protocol.kernel.kernel import Kernel
-    from clew.protocol.kernel.task_store import TaskStore
 
 _POLL_MS = 500
 _PROGRESS_EVERY_SECONDS = 0.2

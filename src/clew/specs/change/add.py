@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.model import Spec
+from clew.specs.store.store import SpecStore
 
 LONGEST_TITLE = 80
 _SENTENCE_END = re.compile(r"\.(?=\s|$)")

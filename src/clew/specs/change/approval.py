@@ -8,16 +8,14 @@ for each criterion, and the rejected spec leads them.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.text.markdown import HEADING, TEXT, Blocks
 from clew.kit.times import utc_now
 from clew.specs.files.criteria import append_section, parse_criteria
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Changes, Spec
-
-if TYPE_CHECKING:
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 ACTIONS = ("manual", "dependency", "group")
 DISCUSSION = "Approval Discussion"

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from clew.kit.errors import Invalid
 from clew.kit.git import git_text_or_none
 from clew.specs.model import Changes, Spec, words_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 
 _LISTS = ("labels", "context")
 _NOT_DERIVED = frozenset({"status", "approval", "depends_on", "members", "derived_fields"})

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.approval import ASKED
 from clew.specs.change.lifecycle import after_move, apply_status, check_move, move_fields
 from clew.specs.check.drift import HASHES, hashes_of
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import DONE_STATUSES, Changes
+from clew.specs.index.index import Snapshot
+from clew.specs.model import DONE_STATUSES, Changes, Spec
 from clew.specs.query.commits import branch_of, commits_of, has_agent_author, is_dirty, worktree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 
 _FINALIZABLE = ("in_progress", "completed", "failed")
 _RESETTABLE = ("failed", "in_progress", "needs_attention", "paused")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
@@ -14,9 +15,6 @@ from clew.kit.git import run_git
 from clew.kit.paths import ProjectPaths
 from clew.kit.repository import common_directory
 from clew.kit.text.yaml_edit import field_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DIRECTORIES = ("specs", "prompts", "logs", "processes", ".locks", ".store")
 _IGNORED = """\

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.times import utc_now
-from clew.specs.model import DONE_STATUSES, STATUSES, Changes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.index.index import Snapshot
+from clew.specs.model import DONE_STATUSES, STATUSES, Changes, Spec
+from clew.specs.store.store import SpecStore
 
 # Staying is always allowed. Nothing moves to `ready`: that state is derived, never stored.
 ALLOWED: Final[dict[str, frozenset[str]]] = {

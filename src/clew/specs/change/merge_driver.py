@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.files import write_atomic
@@ -23,9 +24,6 @@ from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.text.yaml_edit import key_spans
 from clew.specs.files.parse import read_document
 from clew.specs.model import LIST_FIELDS, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # The later one wins where both sides changed the status.
 _COURSE = (

@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.times import today
 from clew.specs.files.parse import read_document, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.kit.paths import ProjectPaths
 
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

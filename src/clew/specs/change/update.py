@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
 from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
-from clew.specs.model import Changes
+from clew.specs.model import Changes, Spec
 from clew.specs.query.lists import check_status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 UPDATE_STATUSES = ("pending", "in_progress", "completed", "failed")
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from clew.specs.files.criteria import parse_criteria
+from clew.specs.index.index import Snapshot
+from clew.specs.model import Problem, Spec
 from clew.specs.query.commits import branch_of, commits_or_none, worktree_of
 from clew.specs.store.config import load_config
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Problem, Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 _REMARKS = {
     "paused": "Paused (work stopped mid-execution)",

@@ -12,18 +12,15 @@ import glob
 import hashlib
 import os
 import stat
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.git import guard, run_git
 from clew.specs.model import Spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 HASHES = "file_hashes"
 SOURCES = ("tracks", "origin", "informed_by", "target_files")

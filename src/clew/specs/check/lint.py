@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.specs.check.lint_rules import ERROR, RULES, Finding, Limits, Surroundings, check_spec
 from clew.specs.check.output_schema import check_output
 from clew.specs.files.ids import ancestors_of, driver_of
-from clew.specs.model import DONE_STATUSES, GROUP_TYPES
+from clew.specs.index.index import Snapshot
+from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Head, Problem, Spec
 from clew.specs.query.logs import read_log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head, Problem, Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 
 _OUTPUT_LINES = 100_000
 _MOST_COMPARED = 50

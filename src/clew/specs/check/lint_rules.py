@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.files.criteria import is_output_heading, parse_criteria
 from clew.specs.files.ids import driver_of
 from clew.specs.model import GROUP_TYPES, Spec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+Remark = tuple[str, str, str | None]  # a severity, a message, a suggestion
 
-    Remark = tuple[str, str, str | None]  # a severity, a message, a suggestion
 
 ERROR, WARNING = "error", "warning"
 WORK_TYPES = ("code", "docs", "fix")

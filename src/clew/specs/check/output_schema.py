@@ -7,15 +7,13 @@ never end: a schema with one of those is used in a process of its own, for a lim
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.kit.jsontext import JsonError, dumps_bytes, loads, loads_bytes
 from clew.kit.text.display import clipped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _FENCE = re.compile(r"^```([A-Za-z0-9]*)[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _MOST_ERRORS = 10

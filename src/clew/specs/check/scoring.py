@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from clew.kit.text.markdown import HEADING, ITEM, Block, Blocks
 from clew.specs.files.criteria import is_output_heading
 from clew.specs.files.ids import driver_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.specs.model import Spec
+from clew.specs.model import Spec
 
 _VERBS = frozenset(
     [

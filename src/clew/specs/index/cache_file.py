@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import gc
 from binascii import crc32
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clew.kit.files import write_atomic
 from clew.kit.jsontext import JsonError, dumps_bytes, loads, loads_bytes
+from clew.kit.paths import ProjectPaths
 from clew.specs.model import Head, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.kit.paths import ProjectPaths
 
 _VERSION = 1
 _DENSE = frozenset({"id", "title", "criteria_total", "criteria_checked"})

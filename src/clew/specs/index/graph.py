@@ -15,13 +15,11 @@ Members also wait for what their driver depends on, its own members aside.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from clew.specs.files.ids import ancestors_of, member_numbers, sort_key
 from clew.specs.model import DONE_STATUSES, OPEN_STATUSES, Head
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class Blocker(NamedTuple):

@@ -11,21 +11,16 @@ import os
 import threading
 import time
 from bisect import insort
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from clew.kit.paths import ARCHIVE, SPECS
+from clew.kit.paths import ARCHIVE, SPECS, ProjectPaths
 from clew.specs.files.ids import sort_key
 from clew.specs.files.parse import Identity, Unreadable, make_spec, read_file, unreadable
 from clew.specs.index import cache_file
 from clew.specs.index.cache_file import Entry, no_collection
+from clew.specs.index.graph import Graph
 from clew.specs.index.inotify import Watch
 from clew.specs.model import Head, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.index.graph import Graph
 
 _FULL_LOOK_SECONDS = 10.0  # what inotify cannot see: writes through memory maps and hard links
 _CHEAP_READS = 16  # up to this many reads, or one file in a hundred, are cheaper than saving

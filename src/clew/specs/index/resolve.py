@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.display import clipped, shown_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _MOST_SHOWN = 10
 _MOST_COMPARED = 2000

@@ -14,11 +14,12 @@ import sqlite3
 import threading
 import time
 import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.project import clew_home
@@ -27,13 +28,8 @@ from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.times import parse_iso
 from clew.specs.files.ids import date_of
 from clew.specs.files.parse import read_document, read_file
-from clew.specs.model import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
+from clew.specs.index.index import Snapshot
+from clew.specs.model import Head, words_of
 
 SPEC = "spec"
 WORTH_A_FILE = 500  # fewer texts are read again as quickly as an index is opened

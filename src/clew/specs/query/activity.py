@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from clew.kit.errors import ClewError
 from clew.kit.git import run_git
@@ -14,12 +16,7 @@ from clew.kit.paths import ARCHIVE, SPECS
 from clew.kit.times import parse_iso
 from clew.specs.query.query import since_of
 from clew.specs.store import audit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 DEFAULT_LIMIT = 50
 _MOST_COMMITS = 5000

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import ClewError
 from clew.kit.git import guard, run_git
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.specs.files.parse import read_document, read_file
-from clew.specs.model import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
+from clew.specs.model import Spec, words_of
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 
 _AGENT = re.compile(
     rb"\b(claude|anthropic|codex|openai|chatgpt|copilot|cursor|gemini|aider|opencode|devin|kiro)\b",

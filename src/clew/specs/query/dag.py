@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from clew.kit.errors import Invalid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.specs.index.graph import Graph
-    from clew.specs.model import Head
+from clew.specs.index.graph import Graph
+from clew.specs.model import Head
 
 FORMATS = ("text", "mermaid", "dot")
 _ICONS = {

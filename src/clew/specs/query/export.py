@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import pretty
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clew.specs.model import Head, Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.model import Head, Spec
+from clew.specs.store.store import SpecStore
 
 FORMATS = ("json", "csv", "markdown")
 DEFAULT_FIELDS = ("id", "type", "status", "title", "labels", "model", "completed_at")

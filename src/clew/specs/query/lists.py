@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from clew.kit.errors import Invalid
-from clew.specs.model import STATUSES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from clew.specs.index.graph import Graph
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head, Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.index.graph import Graph
+from clew.specs.index.index import Snapshot
+from clew.specs.model import STATUSES, Head, Spec
+from clew.specs.store.store import SpecStore
 
 DEFAULT_LIMIT = 50
 _COUNTED = (

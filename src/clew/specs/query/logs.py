@@ -14,13 +14,11 @@ import os
 import re
 import stat
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.times import parse_iso
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ANSWER_BYTES = 1 << 20
 DEFAULT_LINES = 100

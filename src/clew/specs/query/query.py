@@ -10,21 +10,19 @@ A word or a quoted phrase is looked for in id, title and body. Dates are days, t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from clew.kit.errors import Invalid
 from clew.kit.times import parse_iso
 from clew.specs.files.ids import ancestors_of, date_of
+from clew.specs.index.graph import Graph
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, STATUSES, Head
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+Condition = Callable[[Head, Graph], bool]
 
-    from clew.specs.index.graph import Graph
-
-    Condition = Callable[[Head, Graph], bool]
 
 _TOKEN = re.compile(r'(-?)(?:([A-Za-z_]+):(?!//))?(?:"([^"]*)"?|(\S+)|(?<=:))')
 _DATE = re.compile(r"(>=|<=|>|<|=)?(.+)", re.DOTALL)

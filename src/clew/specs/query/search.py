@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 import time
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import Invalid
 from clew.kit.text.display import excerpt
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.specs.files.parse import read_document, read_file
 from clew.specs.index import text_index
+from clew.specs.index.graph import Graph
+from clew.specs.index.index import Snapshot
+from clew.specs.model import Head
 from clew.specs.query.query import Query, parse_query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.specs.index.graph import Graph
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
-    from clew.specs.store.store import SpecStore
+from clew.specs.store.store import SpecStore
 
 _MOST_SNIPPETS = 3
 _LONGEST_SNIPPET = 160

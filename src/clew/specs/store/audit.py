@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from clew.kit.jsontext import JsonError, dumps_bytes, loads_bytes
 from clew.kit.locks import locked
+from clew.kit.paths import ProjectPaths
 from clew.kit.times import utc_now
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.kit.paths import ProjectPaths
 
 _LONGEST_VALUE = 500
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.paths import ProjectPaths
@@ -15,9 +16,6 @@ from clew.kit.text.yaml_edit import key_lines
 from clew.specs.files.parse import Identity, read_document, read_file
 from clew.specs.model import Problem, words_of
 from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, WITHOUT_EFFECT, Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DEFAULT = "default"
 _TRUTHS = {"true": True, "false": False}

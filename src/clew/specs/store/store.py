@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic, write_new
@@ -30,19 +32,13 @@ from clew.specs.files.parse import (
     read_file,
     unreadable,
 )
-from clew.specs.index.index import Index
+from clew.specs.index.graph import Graph
+from clew.specs.index.index import Index, Snapshot
 from clew.specs.index.resolve import resolve
+from clew.specs.index.text_index import TextIndex
 from clew.specs.model import FIELD_ORDER, Changes, Head, Problem, Spec
 from clew.specs.store import audit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from clew.specs.index.graph import Graph
-    from clew.specs.index.index import Snapshot
-    from clew.specs.index.text_index import TextIndex
-    from clew.specs.store.config import Config
+from clew.specs.store.config import Config
 
 NOT_INITIALIZED = "Chant not initialized. Run `chant init` first."
 _REPAIR = "Repair the file by hand; nothing changes it until then."

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clew.history.lookup import patch_text
+from clew.history.model import Repo
 from clew.history.questions.cochange import co_change
 from clew.history.questions.file_history import path_changes, recent_commits
 from clew.history.questions.owners import owners
 from clew.history.search.pathmatch import matching_paths
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 from clew.kit.text.diff import file_diffs
 from clew.kit.times import day_text
 from clew.thread.model import EARLY, LATE, USUAL, Statement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 _MOST_PATHS = 6
 _MOST_TOGETHER = 6

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
+from clew.history.model import Repo
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.text.display import clipped
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import DONE_STATUSES
+from clew.specs.model import DONE_STATUSES, Head, Spec
 from clew.thread.brief.area import Area, area_of, telling_hunk
 from clew.thread.budget import fitted, pack_text, tokens_of
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Pack, Statement
@@ -29,14 +30,7 @@ from clew.thread.rooms import Rooms, open_rooms
 from clew.thread.why.blame import ignored_revisions
 from clew.thread.why.builder import head_of
 from clew.thread.why.documents import read_documents
-from clew.thread.why.links import specs_in_message, thread_of_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.specs.model import Head, Spec
-    from clew.thread.why.links import SpecThread
+from clew.thread.why.links import SpecThread, specs_in_message, thread_of_spec
 
 BUDGET = 2000
 PROMPT_BUDGET = 2500

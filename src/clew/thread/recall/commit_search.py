@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import TYPE_CHECKING
 
 from clew.history.lookup import briefs, lower_bound
+from clew.history.model import Repo
 from clew.history.search.candidates import Candidates
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 from clew.specs.index.text_index import Text
 from clew.thread.recall.meaning import by_meaning
 from clew.thread.recall.word_rank import Ranking, telling_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
 
 # How much each counts; measured on real histories by benchmarks/rooms/thread.py.
 _WORDS, _MEANING, _FILES = 0.75, 0.25, 0.35

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.specs.files.criteria import title_of
 from clew.specs.index.text_index import SPEC, Entry, Source, TextIndex, spec_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from clew.thread.rooms import Rooms
+from clew.thread.rooms import Rooms
 
 RUN, DOCUMENT = "run", "document"
 _LONGEST_LOG = 64 * 1024

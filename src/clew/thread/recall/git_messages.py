@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from clew.history.model import Repo
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.index.text_index import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.history.model import Repo
 
 _FIELDS = "%H%x00%at%x00%an%x00%s%x00%b"
 _MOST_READ = 20_000

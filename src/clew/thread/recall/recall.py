@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.lookup import chosen_repos, patch_text
+from clew.history.model import Repo
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.display import clipped, excerpt
 from clew.kit.times import day_text
@@ -18,15 +20,10 @@ from clew.thread.recall.commit_search import Related, Search
 from clew.thread.recall.corpus import DOCUMENT, RUN, current_texts
 from clew.thread.recall.git_messages import GitMessages, Message
 from clew.thread.recall.word_rank import ranked, telling_words
+from clew.thread.rooms import Rooms
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+_Ranked = list[tuple[Callable[[Rooms, list[str], float], "Hit"], float]]
 
-    from clew.history.model import Repo
-    from clew.thread.rooms import Rooms
-
-    # What makes a hit of what was found, and its share of the question, best first.
-    _Ranked = list[tuple[Callable[[Rooms, list[str], float], "Hit"], float]]
 
 COMMIT, COMMAND = "commit", "command"
 KINDS = (COMMIT, SPEC, RUN, COMMAND, DOCUMENT)

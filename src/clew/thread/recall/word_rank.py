@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from heapq import nlargest
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from clew.kit.text import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.specs.index.text_index import Text
+from clew.specs.index.text_index import Text
 
 COMMON = 700  # a word in more texts than this brings no candidates of its own
 _MOST_WORDS = 24

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
 
 from clew.kit.text.display import shown_text
+from clew.thread.trace.trace import Trace, TraceRow
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Key = tuple[int, str]
 
-    from clew.thread.trace.trace import Trace, TraceRow
-
-    Key = tuple[int, str]
 
 COLUMNS = ("Objectives", "Features", "Decisions", "Specs", "Commits")
 OBJECTIVE, FEATURE, DECISION, SPEC, COMMIT = range(len(COLUMNS))

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clew.advisors.checks.traceability import matrix, spec_link
+from clew.advisors.checks.traceability import Row, matrix, spec_link
+from clew.history.model import Repo
 from clew.history.questions.repo_git import repo_git
-from clew.history.store.interface import SizedMessage, any_phrase
+from clew.history.store.interface import CommitRecord, SizedMessage, any_phrase
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.index.text_index import SPEC
-from clew.specs.model import DONE_STATUSES, GROUP_TYPES
+from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Head
 from clew.specs.query.commits import specs_listing
 from clew.thread.recall.corpus import current_texts
-from clew.thread.recall.git_messages import logged
+from clew.thread.recall.git_messages import Message, logged
+from clew.thread.rooms import Rooms
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import specs_in_message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from clew.advisors.checks.traceability import Row
-    from clew.history.model import Repo
-    from clew.history.store.interface import CommitRecord
-    from clew.specs.model import Head
-    from clew.thread.recall.git_messages import Message
-    from clew.thread.rooms import Rooms
 
 RECENT = 200
 _MOST_RECENT = 5000

@@ -15,16 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.git.ref_files import git_directory
+from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
 
 IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024

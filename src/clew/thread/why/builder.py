@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from clew.history.model import Repo
 from clew.history.questions.issues import by_issue
 from clew.history.questions.links import commit_links, named_commits
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Link, Statement
-from clew.thread.recall.git_messages import logged
+from clew.thread.recall.commit_search import Related
+from clew.thread.recall.git_messages import Message, logged
+from clew.thread.rooms import Rooms
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.documents import Documents, read_documents
-from clew.thread.why.links import SpecRef, specs_of_commit, thread_of_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clew.history.model import Repo
-    from clew.history.store.interface import HistoryStore
-    from clew.thread.recall.commit_search import Related
-    from clew.thread.recall.git_messages import Message
-    from clew.thread.rooms import Rooms
-    from clew.thread.why.links import SpecThread
+from clew.thread.why.links import SpecRef, SpecThread, specs_of_commit, thread_of_spec
 
 _MOST_FILES = 8
 _MOST_LATER = 8

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from clew.history.lookup import get_commit
+from clew.history.model import Repo
 from clew.history.questions.issues import issue_refs
 from clew.history.questions.links import named_commits
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import PLAIN_DIFF, guard, run_git, seconds_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from clew.history.model import Repo
-    from clew.thread.rooms import Rooms
+from clew.thread.rooms import Rooms
 
 _FIELDS = "%H%x00%aN%x00%at%x00%s%x00%b%x00"
 _ASKED = (

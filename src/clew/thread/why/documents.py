@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from clew.advisors.documents import adr, files
+from clew.advisors.documents.adr import AdrFile
 from clew.advisors.documents.document import parse, render_body
 from clew.advisors.documents.markdown import REFERENCE
+from clew.advisors.documents.model import Document, Item
+from clew.advisors.documents.templates import Kind
 from clew.kit.errors import ClewError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from clew.advisors.documents.adr import AdrFile
-    from clew.advisors.documents.model import Document, Item
-    from clew.advisors.documents.templates import Kind
 
 _ADR = re.compile(r"\bADR[- ]?0*(\d{1,6})\b", re.IGNORECASE)
 _CHOSEN = re.compile(r'Chosen option:?\s*["“*`]*([^"”*`\n]+?)["”*`]*\s*(?:,|\.|$)', re.IGNORECASE)

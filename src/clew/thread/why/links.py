@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from clew.advisors.documents.markdown import REFERENCE
+from clew.advisors.documents.model import Item
 from clew.kit.errors import ClewError
 from clew.specs.files.ids import ancestors_of
+from clew.specs.model import Spec
 from clew.specs.query.commits import specs_listing
-from clew.thread.why.documents import Documents, read_documents
-
-if TYPE_CHECKING:
-    from clew.advisors.documents.model import Item
-    from clew.specs.model import Spec
-    from clew.thread.rooms import Rooms
-    from clew.thread.why.commits import Commit
-    from clew.thread.why.documents import Decision
-    from clew.work.model import Run
+from clew.thread.rooms import Rooms
+from clew.thread.why.commits import Commit
+from clew.thread.why.documents import Decision, Documents, read_documents
+from clew.work.model import Run
 
 _ID = r"([A-Za-z0-9][A-Za-z0-9._-]{2,199}?)"
 # What may come before a subject: nothing, a bullet of a squash, or words of git.

@@ -10,17 +10,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.history.lookup import clean_path, find_record
+from clew.history.model import Repo
 from clew.history.questions.repo_git import line_range, repo_git
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import GitError, guard
 from clew.kit.text.display import clipped, shown_text
-
-if TYPE_CHECKING:
-    from clew.history.model import Repo
-    from clew.thread.rooms import Rooms
+from clew.thread.rooms import Rooms
 
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?")
 _SHA = re.compile(r"[0-9a-f]{7,40}")

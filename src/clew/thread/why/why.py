@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from clew.history.questions.file_history import file_history
 from clew.history.questions.repo_git import repo_git
@@ -13,14 +12,12 @@ from clew.kit.git import GitError
 from clew.kit.text.display import clipped
 from clew.thread.budget import fitted
 from clew.thread.model import FIRST, LAST, LATE, USUAL, Link, Pack
+from clew.thread.rooms import Rooms
 from clew.thread.why.blame import Blamed, blame_lines, cut_off_at
 from clew.thread.why.builder import MOST_TEXT, WhyBuilder, head_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.links import SpecRef, specs_of_commit
 from clew.thread.why.target import Target, find_target
-
-if TYPE_CHECKING:
-    from clew.thread.rooms import Rooms
 
 BUDGET = 1500
 SECTIONS = (

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from clew.kit.paths import ProjectPaths
 from clew.specs.change.lifecycle import ALLOWED
+from clew.specs.index.graph import Graph
+from clew.specs.index.index import Snapshot
+from clew.specs.model import Head
 from clew.specs.query.lists import blockers
+from clew.specs.store.store import SpecStore
 from clew.work.journal.sqlite import read_journal
-from clew.work.model import OPEN, Phase
-
-if TYPE_CHECKING:
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.index.graph import Graph
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
-    from clew.specs.store.store import SpecStore
-    from clew.work.model import Run
+from clew.work.model import OPEN, Phase, Run
 
 COLUMNS = (
     ("ready", "Ready", ("ready",)),

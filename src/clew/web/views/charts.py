@@ -6,12 +6,10 @@ both are taken out, and the classes that are left are styled with the page, in l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _WIDTH, _HEIGHT = 720, 260
 _NAMESPACE = "{http://www.w3.org/2000/svg}"

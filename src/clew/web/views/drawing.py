@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from clew.specs.index.graph import Graph
+from clew.specs.index.index import Snapshot
+from clew.specs.model import Head
 from clew.specs.query.dag import build_dag
-
-if TYPE_CHECKING:
-    from clew.specs.index.graph import Graph
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
 
 _STEPS = 2
 _MOST_NODES = 24

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import Invalid
 from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.change.update import edit_spec
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import append_section
-
-if TYPE_CHECKING:
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
+from clew.specs.model import Spec
+from clew.specs.store.store import SpecStore
 
 HEADING_WORDS = "Review Comments"
 _INTRODUCTION = (

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import ClewError
 from clew.kit.git import PLAIN_DIFF, git_line, guard, run_git
+from clew.kit.paths import ProjectPaths
 from clew.kit.repository import branch_tip
 from clew.specs.check.lint_rules import description_of
-from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import DONE_STATUSES
+from clew.specs.files.criteria import Criterion, parse_criteria
+from clew.specs.index.graph import Graph
+from clew.specs.model import DONE_STATUSES, Spec
 from clew.specs.query.lists import blockers
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 from clew.web.views.cards import allowed_columns
 from clew.web.views.diffs import DiffView, read_diff
 from clew.work.journal.sqlite import read_journal
-from clew.work.model import Phase
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.files.criteria import Criterion
-    from clew.specs.index.graph import Graph
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
-    from clew.work.model import Check, Merge, Run
+from clew.work.model import Check, Merge, Phase, Run
 
 LOG_LINES = 200
 _MOST_RUNS = 20

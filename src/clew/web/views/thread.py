@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clew.thread.trace.picture import COMMIT, DECISION, SPEC
+from clew.thread.trace.picture import COMMIT, DECISION, SPEC, Node
+from clew.thread.trace.trace import Trace
 from clew.web.site import path_part, url
-
-if TYPE_CHECKING:
-    from clew.thread.trace.picture import Node
-    from clew.thread.trace.trace import Trace
 
 _GAP_WORDS = {
     "objectives_without_specs": "Objectives that no spec works towards",

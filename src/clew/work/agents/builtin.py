@@ -15,18 +15,13 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Invalid, Unavailable
+from clew.kit.jsontext import JsonObject
 from clew.kit.text.display import os_reason
 from clew.work.processes.child import run_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
 
 _LARGEST_FILE = 256 * 1024
 _LONGEST_OUTPUT = 32 * 1024

@@ -6,14 +6,10 @@ import re
 import signal
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clew.kit.text.display import clipped
-from clew.work.model import FailureClass
-
-if TYPE_CHECKING:
-    from clew.work.agents.output import StreamReader
-    from clew.work.model import Limits
+from clew.work.agents.output import StreamReader
+from clew.work.model import FailureClass, Limits
 
 _CLASSES = (
     (

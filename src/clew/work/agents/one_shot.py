@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 import time
 from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clew.kit.call import Call
 from clew.kit.errors import Unavailable
 from clew.kit.text.display import clipped
 from clew.work.agents.failures import failure_of
@@ -22,15 +23,9 @@ from clew.work.agents.table import (
     toml_string,
 )
 from clew.work.journal.run_log import EventKind
-from clew.work.model import new_run_id
+from clew.work.model import AgentChoice, new_run_id
 from clew.work.processes.child import drain, end_child, start_child
 from clew.work.processes.identity import RUN_VARIABLE, stop_processes_of_run
-
-if TYPE_CHECKING:
-    import subprocess
-
-    from clew.kit.call import Call
-    from clew.work.model import AgentChoice
 
 ASK_SECONDS = 600.0
 _REPORT_SECONDS = 2.0

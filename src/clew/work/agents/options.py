@@ -7,16 +7,12 @@ import random
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from clew.specs.model import Spec
+from clew.specs.store.config import Config
 from clew.work.agents.table import AGENTS
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
 
 MODEL_VARIABLE = "CHANT_MODEL"
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from clew.kit import jsontext
+from clew.kit.jsontext import JsonObject
 from clew.work.journal.run_log import Event, EventKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
 
 _LONGEST_LINE = 64 * 1024
 _AIDER_COST = re.compile(r"Cost: .*\$([0-9]+\.?[0-9]*) session")

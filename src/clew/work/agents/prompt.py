@@ -7,25 +7,20 @@ its text stays as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Invalid, NotFound
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import read_leniently
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
-from clew.work.model import FailureClass, Phase
+from clew.specs.model import Spec
+from clew.specs.store.config import Config
+from clew.work.model import FailureClass, Phase, Run, RunPlan
 from clew.work.worktrees.worktrees import branch_of, path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.work.model import Run, RunPlan
 
 _BUNDLED = Path(__file__).with_name("prompts")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")

@@ -9,22 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic
+from clew.kit.jsontext import JsonObject
+from clew.kit.paths import ProjectPaths
+from clew.work.model import AgentChoice, Run
 from clew.work.paths import git_common_directory
 from clew.work.processes.identity import RUN_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
-    from clew.work.model import AgentChoice, Run
 
 PERMISSIONS = ("read", "edit", "full")
 _LONGEST_ARGUMENT = 120_000  # Linux refuses a single argument of 128 KiB

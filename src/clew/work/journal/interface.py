@@ -7,26 +7,22 @@ middle of writing leaves the last whole state. `tests/work/journal` holds implem
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from clew.work.model import OPEN_MERGES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.work.model import (
-        Check,
-        Merge,
-        MergeStatus,
-        Move,
-        Phase,
-        Request,
-        Run,
-        RunPlan,
-        Schedule,
-    )
+from clew.kit.jsontext import JsonObject
+from clew.work.model import (
+    OPEN_MERGES,
+    Check,
+    Merge,
+    MergeStatus,
+    Move,
+    Phase,
+    Request,
+    Run,
+    RunPlan,
+    Schedule,
+)
 
 
 class Journal(Protocol):

@@ -10,18 +10,14 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit import jsontext
+from clew.kit.jsontext import JsonObject
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped, shown_text
 from clew.kit.text.redact import SecretLines
 from clew.work.model import now_text, second_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
 
 _RULE = "=" * 80
 _LONGEST_TEXT = 64 * 1024

@@ -5,18 +5,13 @@ A schedule that is running while the lock is free lost its scheduler.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.locks import try_lock
+from clew.kit.paths import ProjectPaths
+from clew.work.journal.interface import Journal
 from clew.work.journal.status_files import schedule_view, write_process
-from clew.work.model import ScheduleStatus, now_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.kit.paths import ProjectPaths
-    from clew.work.journal.interface import Journal
-    from clew.work.model import Schedule
+from clew.work.model import Schedule, ScheduleStatus, now_text
 
 _KILLED = "its scheduler was killed; runs that it had started go on by themselves"
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.errors import Conflict, NotFound, Unavailable
+from clew.kit.jsontext import JsonObject
+from clew.kit.paths import ProjectPaths
 from clew.kit.sqlite import open_database, open_read_only, writing
 from clew.work.journal.active import IS_ACTIVE
+from clew.work.journal.interface import Journal
 from clew.work.model import (
     AT_REST,
     ENDED,
@@ -21,6 +26,7 @@ from clew.work.model import (
     MergeStatus,
     Move,
     Phase,
+    Request,
     Run,
     RunPlan,
     Schedule,
@@ -31,16 +37,6 @@ from clew.work.model import (
     now_text,
 )
 from clew.work.processes.identity import ProcessIdentity, own_identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
-    from clew.work.journal.interface import Journal
-    from clew.work.model import Request
 
 
 def _quoted(words: Sequence[str]) -> str:

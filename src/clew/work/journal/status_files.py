@@ -6,20 +6,15 @@ They are views, never the truth. Writing a file may fail (a full disk, a read-on
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.files import write_atomic
-from clew.work.model import OPEN, Phase, now_text, second_text
+from clew.kit.jsontext import JsonObject
+from clew.kit.paths import ProjectPaths
+from clew.work.journal.interface import Journal
+from clew.work.model import OPEN, Phase, Run, Schedule, now_text, second_text
 from clew.work.paths import STATUS_FILE, worktree_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
-    from clew.work.journal.interface import Journal
-    from clew.work.model import Run, Schedule
 
 _RECENT = 50
 _AGENT_STATUS = {

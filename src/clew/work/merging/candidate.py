@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.files import private_directory
@@ -21,14 +21,10 @@ from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import shown_path
+from clew.work.model import WorktreeSettings
 from clew.work.paths import worktree_home
 from clew.work.processes.child import run_command
 from clew.work.worktrees.worktrees import copy_included
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from clew.work.model import WorktreeSettings
 
 INTEGRATION = ".integration"
 _KEPT = (".chant/specs", ".chant/archive")

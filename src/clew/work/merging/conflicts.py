@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from clew.kit.git import PLAIN_DIFF, guard, run_git
+from clew.kit.paths import ProjectPaths
 from clew.specs.change.lifecycle import apply_status
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import DONE_STATUSES, Changes
+from clew.specs.model import DONE_STATUSES, Changes, Head, Spec
+from clew.specs.store.store import SpecStore
 from clew.work.agents.prompt import fenced, render
+from clew.work.merging.candidate import Sides
 from clew.work.worktrees.main_branch import tip_of
 from clew.work.worktrees.worktrees import is_merged, path_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Head, Spec
-    from clew.specs.store.store import SpecStore
-    from clew.work.merging.candidate import Sides
 
 CONFLICT = "conflict"
 ACTOR = "merge"

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.kit.git import run_git
+from clew.kit.jsontext import JsonObject
 from clew.specs.files.ids import sort_key
-from clew.specs.model import GROUP_TYPES
+from clew.specs.model import GROUP_TYPES, Spec
 from clew.specs.query.commits import branch_of
+from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions, worktree_settings
 from clew.work.merging.candidate import conflicting_files
 from clew.work.model import Merge, MergeStatus, Phase
+from clew.work.workspace import Workspace
 from clew.work.worktrees.main_branch import branch_tips, main_branch, tip_of
-from clew.work.worktrees.worktrees import dirty_files, is_merged, owners, remove
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clew.kit.jsontext import JsonObject
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.work.workspace import Workspace
-    from clew.work.worktrees.worktrees import Owner
+from clew.work.worktrees.worktrees import Owner, dirty_files, is_merged, owners, remove
 
 REMOVED, WOULD_REMOVE, REFUSED = "removed", "would remove", "refused"
 

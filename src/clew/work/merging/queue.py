@@ -11,18 +11,22 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
+from clew.kit.jsontext import JsonObject
 from clew.kit.locks import LOCK_TIMEOUT, refuse_stopped, try_lock
 from clew.kit.repository import is_ancestor
 from clew.kit.text.display import clipped
 from clew.specs.query.commits import branch_of
+from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions, worktree_settings
 from clew.work.journal.run_log import log_state
 from clew.work.merging.candidate import (
+    Candidate,
     MergeConflict,
     Sides,
     failed_check,
@@ -39,6 +43,7 @@ from clew.work.merging.conflicts import (
 from clew.work.merging.preconditions import check_mergeable
 from clew.work.model import ACTIVE_MERGES, Merge, MergeStatus
 from clew.work.processes.identity import RUN_VARIABLE, stop_processes_of_run
+from clew.work.workspace import Workspace
 from clew.work.worktrees.main_branch import (
     CheckoutInTheWay,
     MainMoved,
@@ -49,15 +54,6 @@ from clew.work.worktrees.main_branch import (
     touched_files,
 )
 from clew.work.worktrees.worktrees import is_merged, remove
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from clew.kit.jsontext import JsonObject
-    from clew.specs.store.config import Config
-    from clew.work.merging.candidate import Candidate
-    from clew.work.workspace import Workspace
 
 _LOCK = "merge.lock"
 _MOST_TRIES = 20

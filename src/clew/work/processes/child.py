@@ -8,21 +8,18 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from types import FrameType
+from typing import IO
 
 from clew.kit.errors import Cancelled, Unavailable
 from clew.kit.git import INHERITED_LOCATION
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import FrameType
+OnLine = Callable[[str, str], None]
 
-    OnLine = Callable[[str, str], None]
-    from collections.abc import Callable
-    from pathlib import Path
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 8 * 1024 * 1024

@@ -11,21 +11,16 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
-from clew.kit.locks import try_lock
+from clew.kit.jsontext import JsonObject
+from clew.kit.locks import HeldLock, try_lock
 from clew.work.processes.identity import RUN_VARIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.locks import HeldLock
 
 _DOOR_SECONDS = 30.0
 _LOOK_SECONDS = 0.05

@@ -12,10 +12,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 RUN_VARIABLE = "CLEW_RUN_ID"  # in the environment of an agent and of everything it starts
 _BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")

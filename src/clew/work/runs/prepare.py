@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.kit.files import private_directory, write_atomic
-from clew.kit.locks import try_lock
+from clew.kit.jsontext import JsonObject
+from clew.kit.locks import HeldLock, try_lock
+from clew.kit.paths import ProjectPaths
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
 from clew.specs.check.lint import lint_specs
 from clew.specs.check.lint_rules import ERROR
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import GROUP_TYPES, Changes
+from clew.specs.model import GROUP_TYPES, Changes, Spec
 from clew.specs.query.commits import branch_of as spec_branch
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 from clew.work.agents.options import (
     WorkOptions,
     limits_of,
@@ -30,25 +35,13 @@ from clew.work.agents.options import (
 )
 from clew.work.agents.prompt import build_prompt, prompt_name
 from clew.work.agents.table import agent_named, check_agent
-from clew.work.model import FailureClass, Phase, RunPlan, RunRequest, check_spec_id, new_run_id
+from clew.work.model import FailureClass, Phase, Run, RunPlan, RunRequest, check_spec_id, new_run_id
 from clew.work.paths import git_common_directory
 from clew.work.processes.daemon import start_detached
 from clew.work.runs.reconcile import update_spec_statuses
+from clew.work.workspace import Workspace
 from clew.work.worktrees.main_branch import main_branch, tip_of
 from clew.work.worktrees.worktrees import branch_of, is_merged, resolve_base
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.locks import HeldLock
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
-    from clew.work.model import Run, RunRequest
-    from clew.work.workspace import Workspace
 
 START_SECONDS = 2.0
 _SUPERVISOR = ("clew.work.runs.supervisor",)

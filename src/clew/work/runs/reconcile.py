@@ -11,10 +11,13 @@ the supervisor at its own end, and after a crash by the next command of any kind
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import ClewError, NotFound
-from clew.kit.locks import try_lock
+from clew.kit.locks import HeldLock, try_lock
+from clew.kit.paths import ProjectPaths
+from clew.specs.model import Spec
 from clew.work.journal.run_log import log_state
 from clew.work.journal.schedules import end_orphaned_schedules
 from clew.work.journal.status_files import write_views
@@ -27,21 +30,13 @@ from clew.work.model import (
     FailureClass,
     Phase,
     Request,
+    Run,
     now_text,
 )
 from clew.work.paths import worktree_home, worktree_of
 from clew.work.processes.identity import boot_id, is_alive, stop_processes_of_run
+from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import snapshot_or_reason
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.locks import HeldLock
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.work.model import Run
-    from clew.work.workspace import Workspace
 
 _ACTOR = "work"
 _AT_WORK = ("in_progress", "completed")  # an agent that says `completed` is not believed

@@ -14,30 +14,26 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.kit.jsontext import JsonObject
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped
 from clew.specs.change import finalize
 from clew.specs.change.lifecycle import ALLOWED, apply_status
 from clew.specs.files.criteria import parse_criteria
+from clew.specs.model import Spec
 from clew.specs.query.logs import read_log
 from clew.work.journal.run_log import read_events
 from clew.work.journal.status_files import write_views
-from clew.work.model import AT_REST, LEGAL_MOVES, Phase, Request
+from clew.work.model import AT_REST, LEGAL_MOVES, Phase, Request, Run
 from clew.work.paths import worktree_of
 from clew.work.processes.daemon import lock_after
 from clew.work.processes.identity import send_signal
 from clew.work.runs.prepare import ACTOR, start_supervisor
 from clew.work.runs.reconcile import current_run, update_spec_statuses
 from clew.work.runs.verdict import Work, diffstat_of, work_of
-
-if TYPE_CHECKING:
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.work.model import Run
-    from clew.work.workspace import Workspace
+from clew.work.workspace import Workspace
 
 LOG_LINES = 20
 _TEST = re.compile(

@@ -10,11 +10,13 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Unavailable
+from clew.kit.jsontext import JsonObject
 from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.work.agents.failures import Failure, Watchdog, failure_of
@@ -32,6 +34,7 @@ from clew.work.model import (
 )
 from clew.work.paths import paths_of_run, worktree_of
 from clew.work.processes.child import (
+    Ending,
     Signals,
     command_words,
     drain,
@@ -39,25 +42,17 @@ from clew.work.processes.child import (
     shown_command,
     start_child,
 )
-from clew.work.processes.daemon import be_detached
+from clew.work.processes.daemon import Handshake, be_detached
 from clew.work.processes.identity import identity_of, own_identity, stop_processes_of_run
 from clew.work.runs.reconcile import update_spec_statuses
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import (
+    Worktree,
     copy_included,
     prepare,
     restore_snapshot,
     snapshot_or_reason,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.work.processes.child import Ending
-    from clew.work.processes.daemon import Handshake
-    from clew.work.worktrees.worktrees import Worktree
 
 HEARTBEAT_SECONDS = 5.0
 _LEFTOVER_SECONDS = 2.0

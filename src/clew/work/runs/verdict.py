@@ -11,36 +11,30 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import PLAIN_DIFF, guard, run_git
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.text.redact import SecretLines
 from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
 from clew.specs.files.parse import read_document
-from clew.specs.model import Changes
+from clew.specs.model import Changes, Spec
+from clew.specs.store.store import SpecStore
 from clew.work.agents.prompt import fenced
 from clew.work.agents.table import run_environment
+from clew.work.journal.interface import Journal
 from clew.work.journal.run_log import log_state, read_events
-from clew.work.model import Check, FailureClass, Phase, second_text
+from clew.work.model import Check, FailureClass, Phase, Run, second_text
 from clew.work.paths import worktree_of
 from clew.work.processes.child import run_command
+from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import dirty_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.specs.store.store import SpecStore
-    from clew.work.journal.interface import Journal
-    from clew.work.model import Run
-    from clew.work.workspace import Workspace
 
 BOOKKEEPING = ".chant"
 _NOT_BOOKKEEPING = (".", f":(exclude,top){BOOKKEEPING}")

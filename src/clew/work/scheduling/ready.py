@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from clew.kit.times import parse_iso
-from clew.specs.model import DONE_STATUSES, GROUP_TYPES, OPEN_STATUSES
-from clew.work.model import FailureClass
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clew.specs.index.index import Snapshot
-    from clew.specs.model import Head
-    from clew.specs.store.config import Config
-    from clew.work.model import Run
+from clew.specs.index.index import Snapshot
+from clew.specs.model import DONE_STATUSES, GROUP_TYPES, OPEN_STATUSES, Head
+from clew.specs.store.config import Config
+from clew.work.model import FailureClass, Run
 
 _GLOB = frozenset("*?[")
 STOP, SKIP, RETRY = "stop", "skip", "retry"

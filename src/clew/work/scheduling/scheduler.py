@@ -11,26 +11,29 @@ from __future__ import annotations
 import random
 import select
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.kit.jsontext import JsonObject
 from clew.work.agents.options import WorkOptions
-from clew.work.model import AT_REST, OPEN, MergeStatus, Phase, ScheduleStatus, now_text
+from clew.work.merging.queue import MergeResult
+from clew.work.model import (
+    AT_REST,
+    OPEN,
+    MergeStatus,
+    Phase,
+    Run,
+    Schedule,
+    ScheduleStatus,
+    now_text,
+)
+from clew.work.processes.child import Signals
+from clew.work.processes.daemon import Handshake
 from clew.work.runs.prepare import NoFreeAgent, UnmergedDependency, start_work
 from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.ready import Choice, Policy, Wanted, choose, retry_time
 from clew.work.workspace import Workspace
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from clew.kit.jsontext import JsonObject
-    from clew.work.merging.queue import MergeResult
-    from clew.work.model import Run, Schedule
-    from clew.work.processes.child import Signals
-    from clew.work.processes.daemon import Handshake
 
 _LOOK_SECONDS = 0.25
 _SLOT_SECONDS = 10.0

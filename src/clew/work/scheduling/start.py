@@ -10,17 +10,19 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
-from clew.kit.locks import try_lock
+from clew.kit.jsontext import JsonObject
+from clew.kit.locks import HeldLock, try_lock
+from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions
 from clew.work.journal.schedules import end_schedule, scheduler_lock, update_schedule
 from clew.work.journal.status_files import process_view, schedule_view
 from clew.work.model import OPEN, Schedule, ScheduleStatus
 from clew.work.processes.child import Signals
-from clew.work.processes.daemon import be_detached, lock_after, start_detached
+from clew.work.processes.daemon import Handshake, be_detached, lock_after, start_detached
 from clew.work.runs.prepare import (
     START_SECONDS,
     UnmergedDependency,
@@ -32,16 +34,6 @@ from clew.work.scheduling.ready import Wanted, choose, policy_of
 from clew.work.scheduling.scheduler import Order, Scheduler, Stagger
 from clew.work.scheduling.watch import Watch, name_watcher, run_watch, watch_lock, watch_log
 from clew.work.workspace import Wiring, Workspace
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.locks import HeldLock
-    from clew.specs.store.config import Config
-    from clew.work.processes.daemon import Handshake
-    from clew.work.scheduling.scheduler import Order
-    from clew.work.workspace import Workspace
 
 _SCHEDULER, _WATCH = "scheduler", "watch"
 _WATCH_SECONDS = 10.0

@@ -12,21 +12,25 @@ import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
 from clew.kit.files import write_atomic
 from clew.kit.git import GitError, guard, run_git
+from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, is_locked, try_lock
 from clew.kit.paths import ProjectPaths
+from clew.specs.store.config import Config
+from clew.work.journal.interface import Journal
 from clew.work.journal.sqlite import read_journal
 from clew.work.journal.status_files import agent_status_view, read_agent_status
 from clew.work.merging.preconditions import REMOVED, branches, clean_up
 from clew.work.merging.queue import Merger
 from clew.work.model import OPEN, now_text, second_text
+from clew.work.processes.child import Signals
 from clew.work.processes.identity import (
     ProcessIdentity,
     is_alive,
@@ -37,16 +41,7 @@ from clew.work.processes.identity import (
 from clew.work.runs.prepare import start_work
 from clew.work.runs.reconcile import reconcile
 from clew.work.workspace import Wiring, Workspace
-from clew.work.worktrees.worktrees import owners
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clew.kit.jsontext import JsonObject
-    from clew.specs.store.config import Config
-    from clew.work.journal.interface import Journal
-    from clew.work.processes.child import Signals
-    from clew.work.worktrees.worktrees import Owner
+from clew.work.worktrees.worktrees import Owner, owners
 
 ALREADY_RUNNING = "Watch is already running"
 NOT_RUNNING = "Watch is not running"

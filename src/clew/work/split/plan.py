@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from math import ceil
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
 from clew.kit.text.display import clipped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
 
 MOST_CRITERIA = 5
 MOST_FILES = 5

@@ -10,22 +10,29 @@ is taken back by the next one; one that is whole can be undone until somebody wo
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
 from clew.kit.files import write_atomic
+from clew.kit.jsontext import JsonObject
 from clew.kit.locks import locked
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.markdown import HEADING, Blocks
 from clew.specs.check.lint_rules import description_of
 from clew.specs.check.scoring import score_spec
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import GROUP_TYPES, Changes
+from clew.specs.model import GROUP_TYPES, Changes, Spec
+from clew.specs.store.config import Config
+from clew.specs.store.store import SpecStore
 from clew.work.agents.one_shot import ask_agent
 from clew.work.agents.options import WorkOptions, workers_of
 from clew.work.agents.prompt import fenced, render
+from clew.work.model import AgentChoice
 from clew.work.split.plan import (
     MOST_MEMBERS,
     SCHEMA,
@@ -37,20 +44,7 @@ from clew.work.split.plan import (
     problems,
     read_answer,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from clew.kit.jsontext import JsonObject
-    from clew.kit.paths import ProjectPaths
-    from clew.specs.model import Spec
-    from clew.specs.store.config import Config
-    from clew.specs.store.store import SpecStore
-    from clew.work.model import AgentChoice
-    from clew.work.split.plan import Member
-    from clew.work.workspace import Workspace
+from clew.work.workspace import Workspace
 
 ACTOR = "split"
 _BEGUN, _DONE = "begun", "done"

@@ -10,17 +10,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clew.kit.errors import Conflict, NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
 from clew.kit.repository import branch_tip, checkouts
 from clew.kit.text.display import shown_path
-from clew.specs.store.config import DEFAULT
+from clew.specs.store.config import DEFAULT, Config
 from clew.work.paths import git_common_directory
-
-if TYPE_CHECKING:
-    from clew.specs.store.config import Config
 
 _USUAL = ("main", "master")
 _CHECKOUT_SECONDS = 600

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
@@ -23,14 +22,9 @@ from clew.kit.files import private_directory, write_atomic
 from clew.kit.git import GitError, git_line, guard, open_git, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
-from clew.work.model import KEEPER, check_spec_id, now_text
+from clew.work.model import KEEPER, WorktreeSettings, check_spec_id, now_text
 from clew.work.paths import STATUS_FILE, keep_out_of_git, worktree_home
 from clew.work.processes.child import run_command, shown_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clew.work.model import WorktreeSettings
 
 SNAPSHOT_REFS = "refs/chant/snapshots/"
 # A fixed date gives the same commit each time, so asking often does not fill the repository.
