@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +20,24 @@ def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     """A connection for reading and writing, its schema brought up to date."""
     private_directory(path.parent)
     with _connecting(path) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous=FULL")
         _migrate(connection, migrations, path)
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Write ahead. While another process switches a new file, SQLite refuses without waiting."""
+    limit = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
