@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -18,9 +17,6 @@ from clew.history.search.filters import Filters
 from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore
 from clew.kit.outcome import Outcome, Table
-
-Decorated = Callable[..., Any]
-
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}
