@@ -10,7 +10,7 @@ import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.work.agents.output import _READERS
-from clew.work.agents.table import (
+from clew.work.agents.programs import (
     AGENTS,
     PERMISSIONS,
     _server_command,

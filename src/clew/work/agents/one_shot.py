@@ -14,7 +14,7 @@ from clew.kit.errors import Unavailable
 from clew.kit.text.display import clipped
 from clew.work.agents.failures import failure_of
 from clew.work.agents.output import StreamReader
-from clew.work.agents.table import (
+from clew.work.agents.programs import (
     agent_environment,
     agent_named,
     agent_words,

@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.specs.model import Spec
 from clew.specs.store.config import Config
-from clew.work.agents.table import AGENTS
+from clew.work.agents.programs import AGENTS
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
 
 MODEL_VARIABLE = "CHANT_MODEL"

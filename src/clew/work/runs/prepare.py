@@ -33,8 +33,8 @@ from clew.work.agents.options import (
     workers_of,
     worktree_settings,
 )
+from clew.work.agents.programs import agent_named, check_agent
 from clew.work.agents.prompt import build_prompt, prompt_name
-from clew.work.agents.table import agent_named, check_agent
 from clew.work.model import FailureClass, Phase, Run, RunPlan, RunRequest, check_spec_id, new_run_id
 from clew.work.paths import git_common_directory
 from clew.work.processes.daemon import start_detached

@@ -21,7 +21,7 @@ from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.work.agents.failures import Failure, Watchdog, failure_of
 from clew.work.agents.output import StreamReader
-from clew.work.agents.table import agent_command, agent_named, prompt_input, run_environment
+from clew.work.agents.programs import agent_command, agent_named, prompt_input, run_environment
 from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.journal.status_files import write_views
 from clew.work.model import (

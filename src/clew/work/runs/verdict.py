@@ -26,8 +26,8 @@ from clew.specs.files.criteria import append_section, parse_criteria, set_criter
 from clew.specs.files.parse import read_document
 from clew.specs.model import Changes, Spec
 from clew.specs.store.store import SpecStore
+from clew.work.agents.programs import run_environment
 from clew.work.agents.prompt import fenced
-from clew.work.agents.table import run_environment
 from clew.work.journal.interface import Journal
 from clew.work.journal.run_log import log_state, read_events
 from clew.work.model import Check, FailureClass, Phase, Run, second_text
