@@ -12,16 +12,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound
 from clew.history.model import Repo
 from clew.history.search.pathmatch import matching_paths
-from clew.history.semantic.vectors import CommitVectors
 from clew.history.store.interface import HistoryStore, any_phrase
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.tokens import WORD, telling_words
 from clew.models.embedding import load_embedder
+
+if TYPE_CHECKING:  # needs numpy, which may not be installed
+    from clew.history.semantic.vectors import CommitVectors
 
 MODES = ("hybrid", "semantic", "words")
 WORD_SHARE = 1.5
