@@ -20,7 +20,7 @@ from clew.kit import jsontext
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.files import private_directory
 from clew.kit.project import clew_home
-from clew.kit.sqlite import open_database, writing
+from clew.kit.sqlite import open_database, read_migrations, writing
 from clew.kit.text.display import clipped, shown_text
 from clew.kit.times import utc_now
 
@@ -32,42 +32,7 @@ MOST_TURNS = 1000
 MOST_LISTED = 1000
 _LONGEST_NOTE = 20_000
 _HEAD = ("id", "title", "project", "version", "created", "updated")
-_MIGRATIONS = (
-    """
-    CREATE TABLE conversations (
-        id TEXT PRIMARY KEY,
-        title TEXT NOT NULL,
-        project TEXT NOT NULL,
-        version INTEGER NOT NULL,
-        created TEXT NOT NULL,
-        updated TEXT NOT NULL,
-        facts TEXT NOT NULL
-    ) WITHOUT ROWID;
-    CREATE TABLE turns (
-        conversation TEXT NOT NULL,
-        version INTEGER NOT NULL,
-        at TEXT NOT NULL,
-        tool TEXT NOT NULL,
-        arguments TEXT NOT NULL,
-        summary TEXT NOT NULL,
-        PRIMARY KEY (conversation, version)
-    ) WITHOUT ROWID;
-    CREATE TABLE documents (
-        conversation TEXT NOT NULL,
-        name TEXT NOT NULL,
-        version INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        title TEXT NOT NULL,
-        project TEXT NOT NULL,
-        path TEXT NOT NULL,
-        draft TEXT NOT NULL,
-        text TEXT NOT NULL,
-        authors TEXT NOT NULL,
-        PRIMARY KEY (conversation, name, version)
-    );
-    CREATE INDEX documents_by_path ON documents (project, path)
-    """,
-)
+_MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 @dataclass(frozen=True)
@@ -221,7 +186,7 @@ def opened_store() -> Iterator[ConversationStore]:
     """The store, for the length of a call."""
     path = database_path()
     private_directory(path.parent)
-    with closing(open_database(path, _MIGRATIONS)) as database:
+    with closing(open_database(path, read_migrations(_MIGRATIONS))) as database:
         path.chmod(0o600)
         yield _SqliteStore(database)
 

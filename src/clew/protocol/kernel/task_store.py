@@ -16,22 +16,10 @@ from clew.kit import jsontext
 from clew.kit.files import private_directory
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
-from clew.kit.sqlite import open_database, writing
+from clew.kit.sqlite import open_database, read_migrations, writing
 from clew.protocol.errors import invalid_params
 
-_MIGRATIONS = (
-    """
-    CREATE TABLE tasks (
-        task_id TEXT PRIMARY KEY,
-        owner TEXT NOT NULL,
-        principal TEXT NOT NULL,
-        created REAL NOT NULL,
-        expires REAL NOT NULL,
-        state TEXT NOT NULL,
-        work TEXT NOT NULL
-    )
-    """,
-)
+_MIGRATIONS = Path(__file__).with_name("migrations")
 TTL_SECONDS = 24 * 3600
 FINAL = ("completed", "failed", "cancelled")
 
@@ -41,7 +29,7 @@ class TaskStore:
 
     def __init__(self, directory: Path) -> None:
         self._directory = private_directory(directory)
-        self._database = open_database(directory / "tasks.sqlite3", _MIGRATIONS)
+        self._database = open_database(directory / "tasks.sqlite3", read_migrations(_MIGRATIONS))
         self._guard = threading.Lock()
         self.owner = secrets.token_hex(8)
         self._claim = try_lock(self._lock_path(self.owner))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.project import clew_home
-from clew.kit.sqlite import json_list, open_database, writing
+from clew.kit.sqlite import json_list, open_database, read_migrations, writing
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.times import parse_iso
 from clew.specs.files.ids import date_of
@@ -35,23 +35,7 @@ SPEC = "spec"
 WORTH_A_FILE = 500  # fewer texts are read again as quickly as an index is opened
 YOUNG = ""  # the version of a text that may change once more without a sign
 _KINDS = (SPEC, "run", "document")
-_MIGRATIONS = (
-    """
-    CREATE TABLE entries (
-        id INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL,
-        key TEXT NOT NULL,
-        version TEXT NOT NULL,
-        time INTEGER NOT NULL,
-        UNIQUE (kind, key)
-    );
-    CREATE VIRTUAL TABLE texts USING fts5(
-        title, body, refs, tokenize = "unicode61 remove_diacritics 0"
-    );
-    CREATE VIRTUAL TABLE words USING fts5vocab(texts, row);
-    INSERT INTO texts (texts, rank) VALUES ('hashsize', 16000000)
-    """,
-)
+_MIGRATIONS = Path(__file__).with_name("migrations")
 _SETTLED_NS = 2_000_000_000
 _MOST_WORDS = 60
 _MOST_ANSWERS = 200
@@ -371,12 +355,12 @@ def _file_of(project: Path) -> Path:
 def _opened(path: Path) -> sqlite3.Connection:
     """The database there; one in memory where it cannot be used."""
     try:
-        return open_database(path, _MIGRATIONS)
+        return open_database(path, read_migrations(_MIGRATIONS))
     except (sqlite3.DatabaseError, OSError, ClewError) as error:
         if type(error) is sqlite3.DatabaseError:  # no database: something else was written there
             with suppress(OSError):
                 path.unlink()
-        return open_database(Path(":memory:"), _MIGRATIONS)
+        return open_database(Path(":memory:"), read_migrations(_MIGRATIONS))
 
 
 def spec_source(project: Path, snapshot: Snapshot) -> Source:

@@ -13,7 +13,7 @@ from clew.kit import jsontext
 from clew.kit.errors import Conflict, NotFound, Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.kit.paths import ProjectPaths
-from clew.kit.sqlite import open_database, open_read_only, writing
+from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
 from clew.work.journal.active import IS_ACTIVE
 from clew.work.journal.interface import Journal
 from clew.work.model import (
@@ -43,107 +43,7 @@ def _quoted(words: Sequence[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-MIGRATIONS = (
-    f"""
-    CREATE TABLE runs (
-        run_id TEXT PRIMARY KEY,
-        spec_id TEXT NOT NULL,
-        attempt INTEGER NOT NULL,
-        phase TEXT NOT NULL,
-        mode TEXT NOT NULL,
-        agent TEXT NOT NULL,
-        model TEXT,
-        plan TEXT NOT NULL,
-        owner_pid INTEGER,
-        owner_started TEXT,
-        owner_boot TEXT,
-        agent_pid INTEGER,
-        agent_started TEXT,
-        agent_boot TEXT,
-        process_id TEXT,
-        base_commit TEXT,
-        branch TEXT,
-        worktree TEXT,
-        snapshot TEXT,
-        session_id TEXT,
-        cost_usd REAL,
-        exit_code INTEGER,
-        failure_class TEXT,
-        failure TEXT,
-        result TEXT,
-        retry_at TEXT,
-        request TEXT,
-        finisher TEXT,
-        finishings INTEGER NOT NULL DEFAULT 0,
-        continues TEXT,
-        created_at TEXT NOT NULL,
-        started_at TEXT,
-        ended_at TEXT,
-        heartbeat_at TEXT
-    );
-    CREATE UNIQUE INDEX one_open_run_per_spec ON runs (spec_id) WHERE phase IN ({_quoted(OPEN)});
-    CREATE INDEX runs_by_spec ON runs (spec_id, attempt);
-    CREATE TABLE moves (
-        number INTEGER PRIMARY KEY,
-        run_id TEXT NOT NULL REFERENCES runs (run_id),
-        at TEXT NOT NULL,
-        before TEXT,
-        after TEXT NOT NULL,
-        note TEXT
-    );
-    CREATE INDEX moves_by_run ON moves (run_id, number)
-    """,
-    """
-    ALTER TABLE runs ADD COLUMN settled_at TEXT;
-    CREATE TABLE checks (
-        run_id TEXT NOT NULL REFERENCES runs (run_id),
-        number INTEGER NOT NULL,
-        at TEXT NOT NULL,
-        criterion TEXT NOT NULL,
-        command TEXT NOT NULL,
-        passed INTEGER NOT NULL,
-        said TEXT NOT NULL,
-        seconds REAL NOT NULL,
-        PRIMARY KEY (run_id, number)
-    );
-    CREATE TABLE schedules (
-        schedule_id TEXT PRIMARY KEY,
-        process_id TEXT,
-        spec_id TEXT NOT NULL,
-        mode TEXT NOT NULL,
-        plan TEXT NOT NULL,
-        pid INTEGER,
-        status TEXT NOT NULL,
-        note TEXT,
-        stop_asked INTEGER NOT NULL DEFAULT 0,
-        created_at TEXT NOT NULL,
-        ended_at TEXT
-    )
-    """,
-    """
-    CREATE TABLE merges (
-        number INTEGER PRIMARY KEY,
-        spec_id TEXT NOT NULL,
-        branch TEXT NOT NULL,
-        target TEXT NOT NULL,
-        strategy TEXT NOT NULL,
-        status TEXT NOT NULL,
-        tip TEXT,
-        onto TEXT,
-        candidate TEXT,
-        is_checked INTEGER NOT NULL DEFAULT 0,
-        delete_branch INTEGER NOT NULL DEFAULT 0,
-        files TEXT NOT NULL DEFAULT '[]',
-        left_out TEXT NOT NULL DEFAULT '[]',
-        note TEXT,
-        conflict_spec TEXT,
-        created_at TEXT NOT NULL,
-        updated_at TEXT NOT NULL
-    );
-    CREATE UNIQUE INDEX one_open_merge_per_spec ON merges (spec_id)
-        WHERE status IN ('queued', 'merging', 'moving', 'waiting')
-    """,
-)
+MIGRATIONS = Path(__file__).with_name("migrations")
 _UPDATABLE = (
     "process_id", "base_commit", "branch", "worktree", "snapshot", "session_id", "cost_usd",
     "exit_code", "failure_class", "failure", "result", "retry_at", "request", "finishings",
@@ -159,7 +59,11 @@ class SqliteJournal:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         with self._explained():
-            self._database = open_read_only(path) if read_only else open_database(path, MIGRATIONS)
+            self._database = (
+                open_read_only(path)
+                if read_only
+                else open_database(path, read_migrations(MIGRATIONS))
+            )
 
     def close(self) -> None:
         """Release what the journal holds open."""
