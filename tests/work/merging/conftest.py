@@ -13,3 +13,11 @@ def shop(tmp_path):
     made = Shop(tmp_path / "shop")
     with made.work:
         yield made
+
+
+@pytest.fixture
+def shop_beside(tmp_path):
+    """A project with another branch than `main` checked out."""
+    made = Shop(tmp_path / "shop", on="mine")
+    with made.work:
+        yield made

@@ -9,7 +9,7 @@ from clew.work.merging.queue import merge_finished, merge_id
 from clew.work.paths import worktree_home
 from clew.work.processes.identity import processes_of_run
 from clew.work.worktrees.worktrees import path_of
-from tests.work.merging.making import Shop, status_of
+from tests.work.merging.making import status_of
 
 
 def test_a_branch_is_merged_and_the_clean_checkout_follows(shop):
@@ -83,8 +83,8 @@ def test_a_file_in_the_way_keeps_main_and_the_checkout_as_they_are(shop, how):
     assert (done.status, shop.shown(name)) == ("merged", "theirs\n")
 
 
-def test_a_checkout_of_another_branch_is_not_touched_at_all(tmp_path):
-    shop = Shop(tmp_path / "shop", on="mine")
+def test_a_checkout_of_another_branch_is_not_touched_at_all(shop_beside):
+    shop = shop_beside
     shop.finished("001", {"a.txt": "theirs\n"})
     shop.repo.write("a.txt", "mine\n")
     before = shop.picture()
@@ -93,8 +93,8 @@ def test_a_checkout_of_another_branch_is_not_touched_at_all(tmp_path):
     assert shop.shown("a.txt") == "theirs\n"
 
 
-def test_a_main_branch_in_another_worktree_moves_with_that_worktree(tmp_path):
-    shop = Shop(tmp_path / "shop", on="mine")
+def test_a_main_branch_in_another_worktree_moves_with_that_worktree(shop_beside, tmp_path):
+    shop = shop_beside
     elsewhere = tmp_path / "elsewhere"
     shop.repo.git("worktree", "add", "-q", str(elsewhere), "main")
     shop.finished("001", {"new.txt": "new\n"})

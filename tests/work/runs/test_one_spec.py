@@ -254,8 +254,8 @@ def test_a_directory_without_a_repository_is_told(tmp_path):
     (tmp_path / ".chant" / "specs").mkdir(parents=True)
     (tmp_path / ".chant" / "specs" / "001.md").write_text("---\ntype: code\n---\n# One\n", "utf-8")
     options = WorkOptions(agent="claude", skip_criteria=True)
-    with pytest.raises(Invalid, match="Not a git repository"):
-        begin_work(Workspace(tmp_path), ("001",), Mode(), options)
+    with Workspace(tmp_path) as work, pytest.raises(Invalid, match="Not a git repository"):
+        begin_work(work, ("001",), Mode(), options)
     assert not (tmp_path / ".chant" / ".store" / "runs.sqlite3").exists()
 
 

@@ -233,6 +233,9 @@ def test_one_query_says_whether_there_is_anything_to_reconcile(project):
         file.unlink()
     project.paths.journal.write_bytes(b"not a database" * 100)
     assert has_active_runs(project.root)
-    with pytest.raises(Unavailable, match="cannot be used: file is not a database"):
-        reconcile(Workspace(project.root))
+    with (
+        Workspace(project.root) as work,
+        pytest.raises(Unavailable, match="cannot be used: file is not a database"),
+    ):
+        reconcile(work)
     project.paths.journal.unlink()
