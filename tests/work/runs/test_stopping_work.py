@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.daemons import WIRING
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.work.journal.status_files import list_processes
 from clew.work.processes.identity import processes_of_run
@@ -23,6 +24,8 @@ from clew.work.runs.stop import (
     reset_spec,
     take_over,
 )
+from clew.work.scheduling.start import Mode, begin_work
+from clew.work.workspace import Workspace
 from tests.support.journals import open_journal
 from tests.support.waiting import wait_until
 from tests.work.conftest import kill
@@ -198,10 +201,11 @@ def test_of_two_starters_one_gets_the_spec(house):
     results = []
 
     def start():
-        try:
-            results.append(house.begin("001"))
-        except ClewError as error:
-            results.append(error)
+        with Workspace(house.root, WIRING) as work:
+            try:
+                results.append(begin_work(work, ("001",), Mode()))
+            except ClewError as error:
+                results.append(error)
 
     racers = [threading.Thread(target=start) for _ in range(2)]
     for racer in racers:
