@@ -40,18 +40,26 @@ class Hub:
         self._queues: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._closed = False
+        self._looked = asyncio.Event()
         self._state: object = None
         self._lines: dict[str, str] = {}
         self._next_reconcile = 0.0
 
-    def join(self) -> asyncio.Queue[dict[str, Any] | None]:
-        """A queue of what happens from now on; None is its end."""
+    async def join(self) -> asyncio.Queue[dict[str, Any] | None]:
+        """A queue of what happens after this returns; None is its end."""
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_MOST_WAITING)
         self._queues.add(queue)
         if self._closed:
             queue.put_nowait(None)
         elif self._task is None or self._task.done():
+            self._looked.clear()
             self._task = asyncio.create_task(self._look())
+        try:
+            if not self._closed:
+                await self._looked.wait()
+        except asyncio.CancelledError:
+            self.leave(queue)
+            raise
         return queue
 
     def leave(self, queue: asyncio.Queue[dict[str, Any] | None]) -> None:
@@ -66,7 +74,10 @@ class Hub:
                 queue.put_nowait(None)
 
     async def _look(self) -> None:
-        self._state, self._lines = await run_in_threadpool(self._state_now)
+        try:
+            self._state, self._lines = await run_in_threadpool(self._state_now)
+        finally:
+            self._looked.set()
         while self._queues and not self._closed:
             await asyncio.sleep(LOOK_SECONDS)
             state, lines = await run_in_threadpool(self._state_now)
@@ -127,7 +138,7 @@ async def _events(
     hub: Hub, followed: tuple[SpecStore, str, int] | None = None
 ) -> AsyncIterator[str]:
     """What happens; of a spec that is followed, its log from an offset on."""
-    queue = hub.join()
+    queue = await hub.join()
     next_ping = time.monotonic() + _PING_SECONDS
     try:
         yield _event("hello", {})
