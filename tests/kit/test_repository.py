@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from clew.kit.errors import Invalid
-from clew.kit.git import PLAIN_DIFF, GitError, git_line, git_text_or_none, run_git
+from clew.kit.git import PLAIN_DIFF, GitError, git_line, git_text_or_none, run_git, run_network_git
 from clew.kit.repository import branch_tip, checkouts, common_directory, is_ancestor
 from tests.support.repos import Repository
 
@@ -127,7 +127,7 @@ def test_a_failure_names_the_command_and_not_its_options(repo):
 
 def test_what_git_says_meanwhile_can_go_to_the_terminal(repo, capfd):
     with pytest.raises(GitError, match="git rev-parse failed: exit code 128"):
-        run_git("rev-parse", "nope", cwd=repo.path, timeout=None, shows_progress=True)
+        run_network_git("rev-parse", "nope", cwd=repo.path, protocols=(), shows_progress=True)
     assert "unknown revision" in capfd.readouterr().err
     with pytest.raises(GitError, match="unknown revision"):
         run_git("rev-parse", "nope", cwd=repo.path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clew.doctor.model import Check, Subject, shell_path, show_path
 from clew.kit.errors import ClewError, Invalid, NotFound
-from clew.kit.git import GitError, run_git
+from clew.kit.git import ForeignRepository, GitError, run_git
 from clew.kit.project import find_project
 
 _MOST_SHOWN = 3
@@ -110,7 +110,7 @@ def _repository(root: Path) -> Check:
 def _refused(root: Path, error: GitError) -> Check:
     here = shell_path(root)
     words = error.message
-    if "dubious ownership" in words:
+    if isinstance(error, ForeignRepository):
         summary = "git refuses the repository because another user owns it"
         fix = f"git config --global --add safe.directory {here}"
         return Check("repository", "fail", summary, detail=words, fix=fix)

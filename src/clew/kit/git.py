@@ -1,27 +1,45 @@
-"""The one way to run git: fixed environment, guarded arguments, bytes for paths."""
+"""The one way to run git: fixed environment, guarded arguments, bytes for paths.
+
+A repository can name programs: filters, merge drivers, hooks, transports. Looking runs none of
+them. What a person started as work may ask for filters and merge drivers by `working`; a clone or
+a fetch for one transport by `protocols`. Nothing runs hooks.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from clew.kit.errors import ClewError, Invalid, Unavailable
 
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
-# A repository's own configuration may name programs to run; these are the ones git would start
-# for the commands used here. The last two would leave out lines and spaces of a patch.
+# What a repository's own configuration could start with the commands used here. The last two
+# would leave out lines and spaces of a patch.
 _SAFE_SETTINGS = (
     "core.fsmonitor=false",
-    "core.pager=cat",
     "diff.external=",
     "log.showSignature=false",
-    "protocol.ext.allow=never",
+    "maintenance.auto=false",
+    "gc.auto=0",
+    "protocol.allow=never",
     "log.showRoot=true",
     "diff.suppressBlankEmpty=false",
 )
 _SAFE_CONFIG = tuple(word for setting in _SAFE_SETTINGS for word in ("-c", setting))
+# These read objects and references only; all others could pass a file of the checkout through a
+# filter, or content through a merge driver.
+_OBJECTS_ONLY = {
+    "blame", "cat-file", "check-ignore", "check-ref-format", "cherry", "commit-tree", "config",
+    "diff-tree", "for-each-ref", "log", "ls-files", "ls-tree", "merge-base", "merge-file",
+    "rev-list", "rev-parse", "symbolic-ref", "update-ref", "write-tree", "--version",
+}  # fmt: skip
+_PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
+_NEUTRAL = {"required": "false", "driver": "git merge-file -q %A %O %B"}  # the rest: nothing
+SPEC_DRIVER = "chant merge-driver %O %A %B"  # Clew itself
 # For every command that prints differences: as they are, whatever a configuration prefers.
 PLAIN_DIFF = (
     "--no-color",
@@ -29,6 +47,7 @@ PLAIN_DIFF = (
     "--no-relative",
     "--no-textconv",
     "--submodule=short",
+    "--ignore-submodules=dirty",
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
@@ -37,14 +56,36 @@ INHERITED_LOCATION = (
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
     "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
 )
+# Git's own children go on when it is killed, and git when Clew is: network and all. This one
+# stays beside them and ends their group when the pipe that Clew holds is closed. A death signal
+# would not do: it comes when the starting thread ends, and not on every system.
+_LEASH = """
+import os, signal, subprocess, sys, threading, time
+def watch():
+    os.read(int(sys.argv[1]), 1)
+    os.killpg(0, signal.SIGTERM)
+    time.sleep(5)
+    os.killpg(0, signal.SIGKILL)
+signal.signal(signal.SIGTERM, lambda *_: None)
+child = subprocess.Popen(sys.argv[2:])
+threading.Thread(target=watch, daemon=True).start()
+code = child.wait()
+os._exit(code if code >= 0 else 128 - code)
+"""
 
 
 class GitError(Invalid):
     """git refused; the message carries its own words."""
+
+
+class ForeignRepository(GitError):
+    """git does not read a repository that belongs to somebody else."""
 
 
 def git_environment() -> dict[str, str]:
@@ -53,8 +94,17 @@ def git_environment() -> dict[str, str]:
     environment |= {
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": ":",
+        "GIT_SEQUENCE_EDITOR": ":",
         "GIT_OPTIONAL_LOCKS": "0",
+        # History as it was written: what was put in place of commits on one machine is left out.
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": "",
+        # Older versions fetch what a partial clone lacks whatever the second variable says. The
+        # first one counts for all, and a repository cannot overrule it as it can `protocol.allow`.
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
     }
     return environment
 
@@ -80,52 +130,159 @@ def run_git(
     check: bool = True,
     timeout: float | None = 60,
     variables: Mapping[str, str] | None = None,
-    shows_progress: bool = False,
     knows_hooks: bool = False,
+    working: bool = False,
 ) -> bytes:
     """What git printed; a failure raises GitError with git's own words.
 
-    `variables` are added to the environment: an index of one's own, an author. What git says
-    meanwhile goes to the terminal if it `shows_progress`. It runs no hooks; only one that
-    `knows_hooks` can tell where they are.
+    `variables` are added to the environment: an index of one's own, an author. It runs no hooks;
+    only one that `knows_hooks` can tell where they are. It looks, unless it is `working`: then
+    the filters and merge drivers that the repository names are run.
     """
+    environment = git_environment() | dict(variables or {})
+    if not working:
+        environment |= _without_programs(arguments, cwd, environment)
+        if _command_of(arguments) == "status":  # in a submodule, git would read its configuration
+            arguments += ("--ignore-submodules=dirty",)
     hooks = () if knows_hooks else _NO_HOOKS
-    command = ["git", *_SAFE_CONFIG, *hooks, *arguments]
     try:
         done = subprocess.run(
-            command,
+            ["git", *_SAFE_CONFIG, *hooks, *arguments],
             cwd=cwd,
-            env={**git_environment(), **(variables or {})},
+            env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if shows_progress else subprocess.PIPE,
+            capture_output=True,
             timeout=timeout,
             check=False,
         )
     except FileNotFoundError as error:
-        if not Path(cwd).is_dir():
-            raise Invalid(f"No such directory: {cwd}") from error
-        raise Unavailable("git is not installed", "Install git 2.30 or newer.") from error
+        raise _missing(cwd) from error
     except subprocess.TimeoutExpired as error:
         name = _command_of(arguments)
         raise GitError(f"git {name} did not answer within {error.timeout:.0f} s") from error
-    if check and done.returncode != 0:
-        words = (done.stderr or b"").decode("utf-8", "replace").strip()
-        raise GitError(
-            f"git {_command_of(arguments)} failed: {words or f'exit code {done.returncode}'}"
-        )
+    if done.returncode != 0:
+        _raise_failure(arguments, done.returncode, done.stderr, check=check)
     return done.stdout
+
+
+def run_network_git(
+    *arguments: str,
+    cwd: Path,
+    protocols: Sequence[str],
+    variables: Mapping[str, str] | None = None,
+    shows_progress: bool = False,
+) -> bytes:
+    """What git printed that may talk to a server, by the named protocols, as long as it takes.
+
+    Git and what it starts end with Clew, however that ends. What git says meanwhile goes to the
+    terminal if it `shows_progress`.
+    """
+    environment = git_environment() | {"GIT_ALLOW_PROTOCOL": ":".join(protocols)}
+    reader, writer = os.pipe()
+    leash = [sys.executable, "-I", "-S", "-c", _LEASH, str(reader)]
+    try:
+        process = subprocess.Popen(
+            [*leash, "git", *_SAFE_CONFIG, *_NO_HOOKS, *arguments],
+            cwd=cwd,
+            env=environment | dict(variables or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if shows_progress else subprocess.PIPE,
+            pass_fds=(reader,),
+            start_new_session=True,
+        )
+    finally:
+        os.close(reader)
+    try:
+        out, said = process.communicate()
+    finally:
+        os.close(writer)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    if process.returncode != 0:
+        _raise_failure(arguments, process.returncode, said)
+    return out
+
+
+def _without_programs(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables by which git runs no filter and no merge driver that this repository names.
+
+    One that the user's own configuration names stays: a repository can only choose it.
+    """
+    words, command = _split(arguments)
+    if command[0] in _OBJECTS_ONLY or command[:2] == ("worktree", "list"):
+        return {}
+    asked = ("config", "--null", "--show-scope", "--get-regexp", _PROGRAMS)
+    with suppress(OSError):
+        done = subprocess.run(
+            ["git", *words, *asked],
+            cwd=cwd,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        return _overruled(os.fsdecode(done.stdout), environment)
+    return {}  # no git, or no such directory: the command itself will say so
+
+
+def _overruled(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The user's own value, or a harmless one, for every setting of the repository."""
+    fields = listed.split("\0")
+    own, theirs = dict[str, str](), list[str]()
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        name, _, value = entry.partition("\n")
+        if scope not in ("local", "worktree"):
+            own[name] = value
+        elif value != SPEC_DRIVER:
+            theirs.append(name)
+    first = int(environment.get("GIT_CONFIG_COUNT") or 0)
+    variables = {"GIT_CONFIG_COUNT": str(first + len(theirs))} if theirs else {}
+    for number, name in enumerate(theirs, start=first):
+        variables[f"GIT_CONFIG_KEY_{number}"] = name
+        variables[f"GIT_CONFIG_VALUE_{number}"] = own.get(
+            name, _NEUTRAL.get(name.rpartition(".")[2], "")
+        )
+    return variables
+
+
+def _missing(cwd: Path) -> ClewError:
+    if not Path(cwd).is_dir():
+        return Invalid(f"No such directory: {cwd}")
+    return Unavailable("git is not installed", "Install git 2.31 or newer.")
+
+
+def _raise_failure(
+    arguments: Sequence[str], code: int, said: bytes | None, *, check: bool = True
+) -> None:
+    words = (said or b"").decode("utf-8", "replace").strip()
+    if "dubious ownership" in words or "unsafe repository" in words:
+        from shlex import quote
+
+        place = words.partition("'")[2].partition("'")[0]
+        raise ForeignRepository(
+            f"The repository at {place} belongs to another user, so git does not read it",
+            f"If you trust it: git config --global --add safe.directory {quote(place)}",
+        )
+    if check:
+        raise GitError(f"git {_command_of(arguments)} failed: {words or f'exit code {code}'}")
+
+
+def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options of git itself, and its subcommand with what follows."""
+    at = 0
+    while at < len(arguments) - 1 and arguments[at].startswith("-"):
+        at += 2 if arguments[at] == "-c" else 1
+    return tuple(arguments[:at]), tuple(arguments[at:])
 
 
 def _command_of(arguments: Sequence[str]) -> str:
     """The git subcommand after the options before it."""
-    words = iter(arguments)
-    for word in words:
-        if word == "-c":
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return arguments[0]
+    return _split(arguments)[1][0]
 
 
 def git_line(
@@ -134,9 +291,12 @@ def git_line(
     check: bool = True,
     timeout: float = 60,
     variables: Mapping[str, str] | None = None,
+    working: bool = False,
 ) -> str:
     """What git printed, without the line end, to be handed to git or the system again."""
-    out = run_git(*arguments, cwd=root, check=check, timeout=timeout, variables=variables)
+    out = run_git(
+        *arguments, cwd=root, check=check, timeout=timeout, variables=variables, working=working
+    )
     return os.fsdecode(out.rstrip(b"\n"))
 
 
@@ -156,7 +316,11 @@ def git_version() -> tuple[int, ...]:
 
 
 def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen[bytes]:
-    """A git process whose output is read as a stream; with `feed` its input is written too."""
+    """A git process that reads objects, as a stream; with `feed` its input is written too.
+
+    It ends with Clew: its input ends, and the first thing that it prints finds no reader.
+    """
+    assert _command_of(arguments) in _OBJECTS_ONLY
     return subprocess.Popen(
         ["git", *_SAFE_CONFIG, *_NO_HOOKS, *arguments],
         cwd=cwd,

@@ -14,13 +14,6 @@ from clew.history.model import Repo
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, guard, run_git
 
-_QUIET = (
-    "--literal-pathspecs",
-    "--no-pager",
-    "-c",
-    "protocol.allow=never",
-)
-
 
 def repo_git(repo: Repo, *arguments: str) -> bytes:
     """What git prints in a registered repository."""
@@ -30,7 +23,7 @@ def repo_git(repo: Repo, *arguments: str) -> bytes:
     marker = root / ".git"
     # Named outright, because git would look for a repository in the directories above.
     place = marker if marker.exists() else root
-    return run_git(f"--git-dir={place}", *_QUIET, *arguments, cwd=root)
+    return run_git(f"--git-dir={place}", "--literal-pathspecs", *arguments, cwd=root)
 
 
 def resolve(repo: Repo, revision: str) -> str:

@@ -18,15 +18,17 @@ from clew.history.store.interface import HistoryStore
 from clew.history.sync.repositories import check_filters, check_name, index_lock, is_taken, remove
 from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory
-from clew.kit.git import GitError, git_environment, run_git
+from clew.kit.git import GitError, git_line, run_git, run_network_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 _FORMS = ("https://", "http://", "git@", "git://", "ssh://")
 _LOGIN = re.compile(r"^(\w+://)([^/@:]*)(?::[^/@]*)?@")
 _OWN = "clew-clone"  # a file in every clone that we made
 # However long it takes, but not from a server that has fallen silent.
-_PATIENT = ("-c", "gc.autoDetach=false",
-            "-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=60")  # fmt: skip
+_PATIENT = (
+    "-c", "http.lowSpeedLimit=100", "-c", "http.lowSpeedTime=60",
+    "-c", "maintenance.auto=true", "-c", "gc.auto=6700", "-c", "gc.autoDetach=false",
+)  # fmt: skip
 
 
 def check_url(url: str) -> str:
@@ -102,8 +104,9 @@ def fetch_clone(place: Path) -> None:
             f"No clone at {place}", "Run 'commitmux remove-repo', then 'commitmux add-repo --url'."
         )
     with locked(place / "clew.lock", LONG_LOCK_TIMEOUT):
-        _network_git("fetch", "--prune", "--quiet", "origin", cwd=place)
-        _follow_default_branch(place)
+        url = git_line(place, "config", "--get", "remote.origin.url")
+        _network_git(url, "fetch", "--prune", "--quiet", "origin", cwd=place)
+        _follow_default_branch(place, url)
 
 
 def remove_with_clone(store: HistoryStore, name: str) -> tuple[int, Path | None]:
@@ -133,7 +136,8 @@ def _cloned(clones: Path, name: str, url: str, *, shown: bool) -> Path:
     try:
         bare = partial / "clone"
         progress = ["--progress"] if shown else ["--quiet"]
-        _network_git("clone", "--bare", *progress, "--", url, str(bare), cwd=partial, shown=shown)
+        asked = ("clone", "--bare", *progress, "--", url, str(bare))
+        _network_git(url, *asked, cwd=partial, shown=shown)
         for refs in ("heads", "tags"):
             rule = f"+refs/{refs}/*:refs/{refs}/*"
             run_git("config", "--add", "remote.origin.fetch", rule, cwd=bare)
@@ -155,8 +159,8 @@ def _free_place(clones: Path, name: str) -> Path:
     return next(place for place in candidates if not os.path.lexists(place))
 
 
-def _follow_default_branch(place: Path) -> None:
-    listed = _network_git("ls-remote", "--symref", "origin", "HEAD", cwd=place)
+def _follow_default_branch(place: Path, url: str) -> None:
+    listed = _network_git(url, "ls-remote", "--symref", "origin", "HEAD", cwd=place)
     found = re.search(rb"^ref: (refs/heads/\S+)\tHEAD$", listed, re.MULTILINE)
     if found is not None:
         branch = found[1].decode("utf-8", "surrogateescape")
@@ -165,16 +169,21 @@ def _follow_default_branch(place: Path) -> None:
             run_git("symbolic-ref", "HEAD", branch, cwd=place)
 
 
-def _network_git(*arguments: str, cwd: Path, shown: bool = False) -> bytes:
-    """Run git where it may talk to a server: without questions, by the named protocols only."""
+def _network_git(url: str, *arguments: str, cwd: Path, shown: bool = False) -> bytes:
+    """Run git for an address that a person gave: without questions, by its protocol only.
+
+    The user's own credential helpers and command for ssh count: they are how a private repository
+    is reached, and no repository can name them here.
+    """
+    form, _, rest = check_url(url).partition("://")
+    protocol = form if rest else "ssh"
     variables = {
-        "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
-        **git_environment(),  # a command for ssh of one's own counts
+        "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
         "GIT_ASKPASS": "",
         "SSH_ASKPASS": "",
-        "GIT_ALLOW_PROTOCOL": "http:https:git:ssh",
     }
-    return run_git(
-        *_PATIENT, *arguments, cwd=cwd, timeout=None, variables=variables,
+    return run_network_git(
+        *_PATIENT, *arguments, cwd=cwd, variables=variables,
+        protocols=("http", "https") if protocol == "http" else (protocol,),  # servers redirect
         shows_progress=shown and sys.stderr.isatty(),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.refs import read_tips
 from clew.kit.errors import Conflict, Invalid
-from clew.kit.git import GitError, git_line, guard, run_git
+from clew.kit.git import ForeignRepository, GitError, git_line, guard, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 _READ_ANEW = ("exclude_prefixes", "author_filter")
@@ -70,6 +70,8 @@ def repository_root(path: Path) -> Path:
         bare = run_git("rev-parse", "--is-bare-repository", cwd=root).strip() == b"true"
         shown = "--absolute-git-dir" if bare else "--show-toplevel"
         top = Path(git_line(root, "rev-parse", shown))
+    except ForeignRepository:
+        raise
     except GitError:
         raise Invalid(
             f"'{root}' is not a git repository", "Name its root, or make one with 'git init'."

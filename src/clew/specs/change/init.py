@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
 from clew.kit.files import write_atomic
-from clew.kit.git import run_git
+from clew.kit.git import SPEC_DRIVER, run_git
 from clew.kit.paths import ProjectPaths
 from clew.kit.repository import common_directory
 from clew.kit.text.yaml_edit import field_lines
@@ -35,7 +35,7 @@ agents.md
 MERGE_LINE = ".chant/specs/*.md merge=chant-spec"
 _MERGE_SETTINGS = {
     "merge.chant-spec.name": "Chant spec merge driver",
-    "merge.chant-spec.driver": "chant merge-driver %O %A %B",
+    "merge.chant-spec.driver": SPEC_DRIVER,
 }
 _NOTES = "\n# Project configuration\n\nThe lines above are the settings; this text is for notes.\n"
 _MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)

@@ -64,7 +64,7 @@ class Candidate:
 
 def conflicting_files(root: Path, onto: str, tip: str) -> list[str]:
     """The files in which two commits conflict, spec files of the project aside."""
-    return _real(root, _merged_tree(root, onto, tip)[1])
+    return _real(root, _merged_tree(root, onto, tip, working=False)[1])
 
 
 def integration_tree(root: Path, commit: str, settings: WorktreeSettings) -> Path:
@@ -82,7 +82,7 @@ def integration_tree(root: Path, commit: str, settings: WorktreeSettings) -> Pat
         shutil.rmtree(path, ignore_errors=True)
         run_git(
             "worktree", "add", "--force", "--detach", "--", str(path), guard(commit),
-            cwd=root, timeout=_SECONDS,
+            cwd=root, timeout=_SECONDS, working=True,
         )  # fmt: skip
     copy_included(root, path)
     _set_up(path, settings)
@@ -119,7 +119,8 @@ def failed_check(
 
 def show_commit(tree: Path, commit: str) -> None:
     """Have the integration worktree show this commit; ignored files, like caches, stay."""
-    run_git("checkout", "--quiet", "--force", "--detach", guard(commit), cwd=tree, timeout=_SECONDS)
+    words = ("checkout", "--quiet", "--force", "--detach", guard(commit))
+    run_git(*words, cwd=tree, timeout=_SECONDS, working=True)
     run_git("clean", "--quiet", "-ffd", cwd=tree, timeout=_SECONDS)
 
 
@@ -145,7 +146,7 @@ def _set_up(path: Path, settings: WorktreeSettings) -> None:
 
 
 def _merged(root: Path, tree: Path, sides: Sides, message: str) -> Candidate:
-    made, conflicts = _merged_tree(tree, sides.onto, sides.tip)
+    made, conflicts = _merged_tree(tree, sides.onto, sides.tip, working=True)
     real = _real(root, conflicts)
     if real:
         raise MergeConflict(sides.branch, sides.target, real)
@@ -156,11 +157,11 @@ def _merged(root: Path, tree: Path, sides: Sides, message: str) -> Candidate:
     return Candidate(commit, left_out)
 
 
-def _merged_tree(root: Path, onto: str, tip: str) -> tuple[str, list[bytes]]:
+def _merged_tree(root: Path, onto: str, tip: str, *, working: bool) -> tuple[str, list[bytes]]:
     words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z")
-    out = run_git(*words, guard(onto), guard(tip), cwd=root, check=False, timeout=_SECONDS)
-    if not out:  # no merge at all, so git says why
-        out = run_git(*words, onto, tip, cwd=root, timeout=_SECONDS)
+    sides = (guard(onto), guard(tip))
+    git = partial(run_git, *words, *sides, cwd=root, timeout=_SECONDS, working=working)
+    out = git(check=False) or git()  # no merge at all, so git says why
     made, *files = out.rstrip(b"\0").split(b"\0")
     return made.decode("ascii"), files
 
@@ -170,14 +171,14 @@ def _rebased(root: Path, tree: Path, sides: Sides) -> str | None:
     show_commit(tree, sides.tip)
     try:
         run_git(
-            "-c", "core.editor=true", "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false",
+            "-c", "rebase.autoStash=false", "-c", "rebase.updateRefs=false",
             "rebase", "--quiet", "--empty=drop", sides.onto,
-            cwd=tree, timeout=_SECONDS,
+            cwd=tree, timeout=_SECONDS, working=True,
         )  # fmt: skip
     except GitError:
         out = run_git("diff", *PLAIN_DIFF, "--name-only", "--diff-filter=U", "-z", cwd=tree)
         files = [name for name in out.split(b"\0") if name]
-        run_git("rebase", "--abort", cwd=tree, check=False)
+        run_git("rebase", "--abort", cwd=tree, check=False, working=True)
         real = _real(root, files)
         if real:
             raise MergeConflict(sides.branch, sides.target, real) from None

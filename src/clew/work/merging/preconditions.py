@@ -41,7 +41,7 @@ class Branch:
         return self.state == "ready" or (self.state == "conflicts" and not self.conflict_spec)
 
 
-def check_mergeable(work: Workspace, config: Config, spec: Spec) -> None:
+def check_mergeable(work: Workspace, config: Config, spec: Spec, *, working: bool = False) -> None:
     """Refuse a branch that is not whole: an agent at work, uncommitted changes, no approval."""
     branch = branch_of(spec, config)
     run = work.journal.open_run(spec.id)
@@ -56,7 +56,8 @@ def check_mergeable(work: Workspace, config: Config, spec: Spec) -> None:
     if tip_of(work.root, branch) is None:
         raise NotFound(f"Spec '{spec.id}' has no branch {branch}", "There is nothing to merge.")
     place = next((Path(o.path) for o in owners(work.root) if o.branch == branch), None)
-    changed = dirty_files(place) if place and (place / ".git").is_file() else []
+    is_there = place is not None and (place / ".git").is_file()
+    changed = dirty_files(place, working=working) if place and is_there else []
     if changed:
         raise Conflict(
             f"The worktree of '{spec.id}' has uncommitted changes: {', '.join(changed[:5])}",
@@ -177,7 +178,8 @@ def _cleaned(
     entry, tip = work.journal.latest_merge(owner.spec_id), tip_of(work.root, owner.branch)
     recorded = was_merged(entry, tip)
     place = Path(owner.path)
-    changed = dirty_files(place) if (place / ".git").is_file() else []
+    is_there = (place / ".git").is_file()
+    changed = dirty_files(place, working=not dry_run) if is_there else []
     uncommitted = ", ".join(changed[:5])
     try:
         if dry_run:

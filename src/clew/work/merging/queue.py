@@ -144,7 +144,7 @@ class Merger:
 
     def _add(self, spec_id: str, options: MergeOptions) -> Merge:
         spec = self.work.store.load(spec_id)
-        check_mergeable(self.work, self.config, spec)
+        check_mergeable(self.work, self.config, spec, working=True)
         return self.work.journal.queue_merge(
             spec.id,
             branch_of(spec, self.config),

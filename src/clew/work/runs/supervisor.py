@@ -289,7 +289,7 @@ class Supervisor:
         worktree = worktree_of(self._run)
         if worktree is None:
             return self._run.snapshot
-        commit, reason = snapshot_or_reason(worktree, self._run.run_id, note)
+        commit, reason = snapshot_or_reason(worktree, self._run.run_id, note, working=True)
         if reason:
             self._log.state(reason)
         elif commit:

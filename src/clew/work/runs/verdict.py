@@ -59,14 +59,14 @@ class Work:
         return not self.files
 
 
-def work_of(paths: ProjectPaths, run: Run) -> Work:
+def work_of(paths: ProjectPaths, run: Run, *, working: bool = False) -> Work:
     """What lies between the base of a run and its branch, and what its worktree has uncommitted."""
     if not run.branch or not run.base_commit:
         return Work((), (), ())
     spread = f"{guard(run.base_commit)}...{_tip(run)}"
     wanted = (*PLAIN_DIFF, "--name-only", "-z", spread, "--", *_NOT_BOOKKEEPING)
     files = _names(paths.root, "diff", *wanted)
-    return Work(tuple(commits_of(paths, run)), tuple(files), _dirty(run))
+    return Work(tuple(commits_of(paths, run)), tuple(files), _dirty(run, working=working))
 
 
 def commits_of(paths: ProjectPaths, run: Run) -> list[str]:
@@ -117,9 +117,9 @@ def _tip(run: Run) -> str:
     return f"refs/heads/{guard(str(run.branch))}"
 
 
-def _dirty(run: Run) -> tuple[str, ...]:
+def _dirty(run: Run, *, working: bool) -> tuple[str, ...]:
     worktree = worktree_of(run)
-    names = dirty_files(worktree) if worktree else []
+    names = dirty_files(worktree, working=working) if worktree else []
     return tuple(name for name in names if name.split("/", 1)[0] != BOOKKEEPING)
 
 
@@ -172,7 +172,7 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
 
 
 def _work_verdict(paths: ProjectPaths, run: Run) -> Verdict:
-    work = work_of(paths, run)
+    work = work_of(paths, run, working=True)
     if work.dirty:
         more = f" and {len(work.dirty) - _MOST_NAMED} more" if len(work.dirty) > _MOST_NAMED else ""
         names = ", ".join(work.dirty[:_MOST_NAMED]) + more

@@ -92,7 +92,13 @@ def _touched(place: Path, old: str, new: str) -> tuple[list[bytes], list[bytes]]
     )
     fields = out.split(b"\0")[:-1]
     status = run_git(
-        "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", cwd=place
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=no",
+        cwd=place,
+        working=True,
     )
     changed = {entry[3:]: entry[:1] for entry in status.split(b"\0") if entry}
     top = os.fsencode(git_line(place, "rev-parse", "--show-toplevel", check=False))
@@ -116,7 +122,7 @@ def _has_content(place: Path, file: bytes, commit: str, name: bytes) -> bool:
     is_executable = os.access(file, os.X_OK)
     if os.path.islink(file) or mode != (b"100755" if is_executable else b"100644"):  # noqa: PTH114
         return False
-    found = run_git("hash-object", "--", os.fsdecode(file), cwd=place, check=False)
+    found = run_git("hash-object", "--", os.fsdecode(file), cwd=place, check=False, working=True)
     return found.strip() == blob
 
 
@@ -137,7 +143,7 @@ def move_main(root: Path, branch: str, old: str, new: str) -> None:
         raise
     place = checkout_of(root, branch)
     if place is not None:  # checked out in this very moment, at the old commit or at the new
-        run_git("read-tree", "-m", "-u", old, new, cwd=place, check=False)
+        run_git("read-tree", "-m", "-u", old, new, cwd=place, check=False, working=True)
 
 
 def _refuse_rebased(root: Path, branch: str) -> None:
@@ -160,12 +166,12 @@ def _forward(root: Path, place: Path, branch: str, old: str, new: str) -> None:
     names = [os.fsdecode(name) for name in arrived]
     try:
         if names:
-            run_git("update-index", "--add", "--remove", "--", *names, cwd=place)
+            run_git("update-index", "--add", "--remove", "--", *names, cwd=place, working=True)
         run_git(
             "-c", f"branch.{branch}.mergeOptions=",
             "merge", "--quiet", "--ff-only", "--no-squash", "--no-autostash",
             "--no-overwrite-ignore", "--no-verify-signatures", guard(new),
-            cwd=place, timeout=_CHECKOUT_SECONDS,
+            cwd=place, timeout=_CHECKOUT_SECONDS, working=True,
         )  # fmt: skip
     except GitError as error:
         if names:

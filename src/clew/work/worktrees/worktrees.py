@@ -35,13 +35,13 @@ INCLUDE_FILE = ".worktreeinclude"
 _NEVER = (".git", ".chant")
 
 
-def take_snapshot(worktree: Path, run_id: str, note: str) -> str | None:
+def take_snapshot(worktree: Path, run_id: str, note: str, *, working: bool = False) -> str | None:
     """The commit that keeps what is not on the branch yet, untracked files too; None if nothing.
 
     The index it is built with is a copy, so even a worktree in the middle of a merge, or with the
     index lock of a git that was killed, can be kept.
     """
-    if _has_nothing_new(worktree):
+    if _has_nothing_new(worktree, working=working):
         return None
     head = git_line(worktree, "rev-parse", "--verify", "HEAD^{commit}")
     with tempfile.TemporaryDirectory(prefix="clew-snapshot-") as directory:
@@ -57,7 +57,7 @@ def take_snapshot(worktree: Path, run_id: str, note: str) -> str | None:
         # Files that cannot be read, or a repository inside, must not keep the rest from being kept.
         run_git(
             "-c", "advice.addEmbeddedRepo=false", "add", "--all", "--ignore-errors", "--", ":/",
-            cwd=worktree, check=False, timeout=600, variables=variables,
+            cwd=worktree, check=False, timeout=600, variables=variables, working=working,
         )  # fmt: skip
         tree = git_line(worktree, "write-tree", variables=variables)
     if tree != git_line(worktree, "rev-parse", f"{head}^{{tree}}"):
@@ -71,11 +71,11 @@ def take_snapshot(worktree: Path, run_id: str, note: str) -> str | None:
     return kept
 
 
-def _has_nothing_new(worktree: Path) -> bool:
+def _has_nothing_new(worktree: Path, *, working: bool) -> bool:
     """Whether one look is enough to see that everything is on a branch."""
     out = run_git(
         "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal",
-        "--ignore-submodules=none", cwd=worktree, check=False, timeout=600,
+        "--ignore-submodules=none", cwd=worktree, check=False, timeout=600, working=working,
     )  # fmt: skip
     lines = [line for line in out.split(b"\0") if line]
     on_branch = any(
@@ -92,7 +92,8 @@ def restore_snapshot(worktree: Path, commit: str) -> bool:
     head = git_line(worktree, "rev-parse", "HEAD")
     if git_line(worktree, "rev-list", "--parents", "-1", guard(commit)).split()[1:] != [head]:
         return False
-    run_git("restore", f"--source={guard(commit)}", "--worktree", "--", ":/", cwd=worktree)
+    words = ("restore", f"--source={guard(commit)}", "--worktree", "--", ":/")
+    run_git(*words, cwd=worktree, working=True)
     return True
 
 
@@ -103,10 +104,12 @@ def _is_on_a_branch(worktree: Path, commit: str) -> bool:
     return bool(names)
 
 
-def snapshot_or_reason(worktree: Path, run_id: str, note: str) -> tuple[str | None, str | None]:
+def snapshot_or_reason(
+    worktree: Path, run_id: str, note: str, *, working: bool = False
+) -> tuple[str | None, str | None]:
     """The snapshot, or in words why none could be taken."""
     try:
-        return take_snapshot(worktree, run_id, note), None
+        return take_snapshot(worktree, run_id, note, working=working), None
     except (GitError, OSError) as error:
         return None, f"No snapshot could be taken of {worktree}: {error}"
 
@@ -227,9 +230,10 @@ def owners(root: Path) -> list[Owner]:
     return found
 
 
-def dirty_files(worktree: Path) -> list[str]:
+def dirty_files(worktree: Path, *, working: bool = False) -> list[str]:
     """What is changed or untracked, relative to the worktree."""
-    out = run_git("status", "--porcelain=v1", "-z", "--no-renames", cwd=worktree)
+    words = ("status", "--porcelain=v1", "-z", "--no-renames")
+    out = run_git(*words, cwd=worktree, working=working)
     names = [os.fsdecode(entry[3:]) for entry in out.split(b"\0") if entry]
     return [name for name in names if name != STATUS_FILE]
 
@@ -269,7 +273,7 @@ def _keep_or_refuse(
 ) -> list[str]:
     path, kept = Path(owner.path), []
     if (path / ".git").is_file():
-        changed = dirty_files(path)
+        changed = dirty_files(path, working=True)
         if changed and not force:
             raise Conflict(
                 f"The worktree of '{owner.spec_id}' has uncommitted changes: "
@@ -277,7 +281,8 @@ def _keep_or_refuse(
                 + (" ..." if len(changed) > 5 else ""),
                 f"Commit them in {path}, or remove it with --force (they are kept under a ref).",
             )
-        snapshot = take_snapshot(path, _kept_name(owner, "uncommitted"), "Kept when removed")
+        name = _kept_name(owner, "uncommitted")
+        snapshot = take_snapshot(path, name, "Kept when removed", working=True)
         kept += [snapshot] if snapshot else []
     tip = branch_tip(root, owner.branch)
     if tip is not None and not any(is_merged(root, owner.branch, ref) for ref in target_refs):
@@ -331,7 +336,8 @@ def _add(root: Path, path: Path, branch: str, settings: WorktreeSettings) -> str
         base = _base_commit(root, branch, settings)
         what = ["--", str(path), branch]
     try:
-        run_git("worktree", "add", *flags, *what, cwd=root, timeout=_CHECKOUT_SECONDS)
+        words = ("worktree", "add", *flags, *what)
+        run_git(*words, cwd=root, timeout=_CHECKOUT_SECONDS, working=True)
     except GitError as error:
         if "already checked out" in error.message or "already used by" in error.message:
             raise Conflict(
@@ -341,8 +347,9 @@ def _add(root: Path, path: Path, branch: str, settings: WorktreeSettings) -> str
         raise
     if is_sparse:
         names = [guard(name) for name in settings.sparse]
-        run_git("sparse-checkout", "set", "--", *names, cwd=path)
-        run_git("checkout", "--quiet", branch, "--", cwd=path, timeout=_CHECKOUT_SECONDS)
+        run_git("sparse-checkout", "set", "--", *names, cwd=path, working=True)
+        words = ("checkout", "--quiet", branch, "--")
+        run_git(*words, cwd=path, timeout=_CHECKOUT_SECONDS, working=True)
     return base
 
 
