@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.history.index import new_index
-from tests.specs.tools.project import write_spec
+from tests.specs.tools.project import boxes, write_spec
 from tests.support.repos import Repository
 
 CONFIG = "---\nproject:\n  name: house\ndefaults:\n  provider: command\n  command: ['true']\n---\n"
@@ -36,9 +36,7 @@ class Ground:
 
     def _fill(self):
         (self.root / ".chant" / "specs").mkdir(parents=True)
-        write_spec(
-            self.root, "2026-01-01-001-abc", "First", status="pending", body="- [ ] It works"
-        )
+        write_spec(self.root, "2026-01-01-001-abc", "First", status="pending", body=boxes(False))
         write_spec(self.root, "2026-01-01-002-def", "Second", status="completed", body="- [x] Done")
         (self.root / ".chant" / "config.md").write_text(CONFIG)
         template = self.root / ".agent/climpt/prompts/git/create/issue/f_default.md"

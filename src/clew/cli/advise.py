@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from clew.advisors.documents.model import Finding
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
+from clew.cli.core.streams import read_text
 from clew.kit.call import Call
-from clew.kit.errors import Invalid, NotFound, Unavailable, UsageError
+from clew.kit.errors import NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
-from clew.kit.text.display import os_reason
 
 advise = LazyGroup(
     name="advise",
@@ -31,7 +30,6 @@ conversations = LazyGroup(
     help="Conversations with the advisors and the documents they produced.",
     no_args_is_help=True,
 )
-_LARGEST_INPUT = 1_000_000
 
 
 _turn_options = combined(
@@ -78,7 +76,7 @@ def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
         name=name,
         conversation_id=options["conversation_id"],
         answers=dict(_pair(one, "--answer") for one in options["answers"]),
-        sections={key: _read(file) for key, file in sections},
+        sections={key: read_text(file) for key, file in sections},
         project=options["project"],
         save=not options["no_save"],
         use_model=not options["no_model"],
@@ -96,25 +94,8 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _text(words: tuple[str, ...], options: dict[str, Any]) -> str:
-    parts = [" ".join(words), *(_read(name) for name in options["files"])]
+    parts = [" ".join(words), *(read_text(name) for name in options["files"])]
     return "\n\n".join(part for part in parts if part.strip())
-
-
-def _read(name: str) -> str:
-    try:
-        if name == "-":
-            raw = sys.stdin.buffer.read(_LARGEST_INPUT + 1)
-        else:
-            with Path(name).open("rb") as stream:
-                raw = stream.read(_LARGEST_INPUT + 1)
-    except OSError as error:
-        raise Unavailable(f"Cannot read the text: {os_reason(error)}") from error
-    if len(raw) > _LARGEST_INPUT:
-        raise Invalid(f"{name} is larger than 1 MB", "Send the most important part.")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Invalid(f"{name} is not UTF-8 text", "Save it as UTF-8.") from None
 
 
 @command()

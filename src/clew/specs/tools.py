@@ -232,6 +232,7 @@ def add(arguments: JsonObject, call: Call) -> Answer:
     """Create a spec and lint it."""
     from clew.specs.change.add import add_spec
     from clew.specs.check.lint import lint_lines, lint_specs
+    from clew.specs.check.lint_rules import NO_CRITERIA
 
     store = _store_of(call)
     config = store.config()
@@ -243,7 +244,9 @@ def add(arguments: JsonObject, call: Call) -> Answer:
         "message": message,
         "diagnostics": [finding.as_json() for finding in report.findings],
     }
-    return _said(message + lint_lines(report), data=data)
+    # Documented: a new spec with a title alone is answered by one line.
+    others = tuple(finding for finding in report.findings if finding.message != NO_CRITERIA)
+    return _said(message + lint_lines(report._replace(findings=others)), data=data)
 
 
 def finalize(arguments: JsonObject, call: Call) -> Answer:

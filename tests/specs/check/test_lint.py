@@ -5,6 +5,7 @@ import json
 import pytest
 
 from clew.specs.check.lint import lint_all, lint_lines, lint_specs
+from clew.specs.check.lint_rules import NO_CRITERIA
 from tests.specs.making import Project
 
 A, B, C = "2026-01-22-001-aaa", "2026-01-22-002-bbb", "2026-01-22-003-ccc"
@@ -18,7 +19,8 @@ def project(tmp_path):
 def findings(project, *ids):
     store, settings = project.store, project.settings
     report = lint_specs(store, settings, map(store.load, ids)) if ids else lint_all(store, settings)
-    return [(f.spec_id, f.severity, f.rule, f.message) for f in report.findings]
+    found = [(f.spec_id, f.severity, f.rule, f.message) for f in report.findings]
+    return [finding for finding in found if finding[3] != NO_CRITERIA]
 
 
 def messages(project, *ids):
@@ -30,9 +32,53 @@ def boxes(count):
 
 
 def test_a_fresh_spec_has_no_findings(project):
-    project.spec(A, "status: pending")
+    project.spec(A, "status: pending", boxes(1))
     assert findings(project) == []
     assert lint_lines(lint_all(project.store, project.settings)) == ""
+
+
+def test_a_spec_without_criteria_is_named_until_it_is_done(project):
+    project.spec(A, "status: pending")
+    project.spec(B, "status: completed")
+    project.spec(C, "type: group")
+    project.spec(f"{C}.1", "status: failed", boxes(1))
+    report = lint_all(project.store, project.settings)
+    assert [(f.spec_id, f.message) for f in report.findings] == [(A, NO_CRITERIA)]
+    assert report.failed == 0
+    project.config("lint:\n  disable: [criteria]")
+    assert lint_all(project.store, project.settings).findings == ()
+
+
+EXAMPLE = "```markdown\nText\n```bash\nrun\n```\nmore\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (f"# T\n\n{EXAMPLE}\n## Acceptance Criteria\n\n- [ ] a\n- [x] b\n", 13),
+        (f"# T\n\n## Acceptance Criteria\n\n- [ ] a\n\n{EXAMPLE}\n- [ ] b\n- [ ] c\n", 15),
+        ("```markdown\n# T\n\n## Acceptance Criteria\n\n- [ ] a\n- [ ] b\n```\n", 6),
+    ],
+)
+def test_criteria_that_fences_hide_are_named(project, body, line):
+    project.spec(A, "", body)
+    hidden = [text for text in messages(project) if "code block" in text]
+    assert hidden == [
+        f"2 acceptance criteria from body line {line} on are inside a code block and do not count"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"# T\n\n````markdown\n{EXAMPLE}````\n\n{boxes(2)}",
+        f"# T\n\n```\n{boxes(3)}\n```\n\n{boxes(2)}",
+        f"# T\n\n```sh\n{boxes(3)}\n```\n\n~~~sh\n- [ ] no\n~~~\n{boxes(2)}",
+    ],
+)
+def test_examples_in_code_are_no_hidden_criteria(project, body):
+    project.spec(A, "", body)
+    assert messages(project) == []
 
 
 def test_the_documented_text(project):
@@ -149,7 +195,7 @@ def test_required_fields_may_be_any(project):
 
 
 def test_title_and_unreadable_files(project):
-    project.spec(A, "", "no heading\n")
+    project.spec(A, "", "no heading\n\n## Acceptance Criteria\n\n- [ ] a\n")
     path = project.spec(B, "status: [")
     found = findings(project)
     assert found[0][:3] == (B, "error", "parse")
@@ -208,7 +254,7 @@ def test_members_in_turn_do_not_overlap(project):
 
 
 def test_criteria_that_do_not_count(project):
-    project.spec(A, "", "# T\n\n## Output\n\n## Acceptance Criteria\n- [ ] a\n")
+    project.spec(A, "", "# T\n\n## Agent Output\n\n## Acceptance Criteria\n- [ ] a\n")
     assert messages(project) == [
         "Acceptance criteria below an 'Output' heading do not count (body line 5)"
     ]

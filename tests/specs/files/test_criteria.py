@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from clew.kit.errors import Invalid, NotFound
 from clew.specs.files import criteria
 from clew.specs.files.criteria import (
+    add_criterion,
     append_output,
     append_section,
     parse_criteria,
@@ -141,12 +142,11 @@ FORGERIES = [
     "body",
     [
         "# T\n\n## Acceptance Criteria\n\n- [ ] real\n",
-        "# T\n\nNo criteria here.",
+        "# T\n\n## Acceptance Criteria\n\nTo be found.",
         "# T\n\n## Acceptance Criteria\n\n- [ ] real\n\n```\nnever closed\n",
         "# T\n\n## Acceptance Criteria\n\n- [ ] real\n\n~~~~\nnever closed",
         "# T\n\n## Acceptance Criteria\n\n- [ ] real\n\n<!-- never closed\n",
-        "# T\n\n- item\n  ```\n  never closed\n",
-        "",
+        "# T\n\n### Acceptance Criteria\n\n- [ ] real\n- item\n  ```\n  never closed\n",
     ],
 )
 def test_output_cannot_forge_the_gate(body, heading, forgery):
@@ -157,10 +157,78 @@ def test_output_cannot_forge_the_gate(body, heading, forgery):
     assert title_of(after) == title_of(body)
 
 
+@pytest.mark.parametrize("forgery", FORGERIES)
+@pytest.mark.parametrize("body", ["# T\n\nNo criteria here.", ""])
+def test_what_an_agent_says_is_never_a_criterion(body, forgery):
+    after = append_output(append_section(body, "Agent Output", forgery), forgery)
+    assert parse_criteria(after).items == ()
+
+
+WRITTEN = "## Acceptance Criteria\n\n- [ ] a\n  check: `true`\n- [ ] b\n"
+
+
+def test_criteria_written_as_output_count_where_there_are_none_above():
+    body = append_output("# T\n\nWords.\n", WRITTEN)
+    assert shape(body) == [("a", False, 9), ("b", False, 11)]
+    assert parse_criteria(body).items[0].check == "true"
+    ticked = set_criterion(body, 2, checked=True)
+    again = append_output(ticked, "## Acceptance Criteria\n\n- [x] a\n- [x] all done\n")
+    assert shape(again) == [("a", False, 9), ("b", True, 11)]
+    assert len(parse_criteria(again).ignored) == 1
+    later = append_output(append_output("# T\n", "Looked at it."), WRITTEN)
+    assert [text for text, *_ in shape(later)] == ["a", "b"]
+
+
 def test_criteria_after_an_output_heading_are_reported():
-    body = "# T\n\n## Output\n\nJSON.\n\n## Acceptance Criteria\n\n- [ ] a\n"
-    assert parse_criteria(body).items == ()
-    assert parse_criteria(body).ignored == (7,)
+    body = "# T\n\n## Acceptance Criteria\n\n- [x] a\n\n## Output\n\n## Acceptance Criteria\n\n- [ ] b\n"
+    assert shape(body) == [("a", True, 5)]
+    assert parse_criteria(body).ignored == (9,)
+
+
+SECTION = "# T\n\n## Acceptance Criteria\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("# T\n", SECTION + "\n- [ ] new\n  check: `make`\n"),
+        ("# T", SECTION + "\n- [ ] new\n  check: `make`\n"),
+        (
+            SECTION + "\n- [x] a\n  - detail\n\n    ```\n    code\n    ```\n\n## Notes\n",
+            SECTION + "\n- [x] a\n  - detail\n\n    ```\n    code\n    ```\n- [ ] new\n"
+            "  check: `make`\n\n## Notes\n",
+        ),
+        (SECTION + "\nNone yet.\n", SECTION + "\n- [ ] new\n  check: `make`\n\nNone yet.\n"),
+        (
+            "# T\n\n## Output\n\nDone.\n",
+            SECTION + "\n- [ ] new\n  check: `make`\n\n## Output\n\nDone.\n",
+        ),
+        (
+            "# T\r\n\r\n## Acceptance Criteria\r\n 1. [ ] a\r\nEnd\r\n",
+            "# T\r\n\r\n## Acceptance Criteria\r\n 1. [ ] a\r\nEnd\r\n - [ ] new\r\n   check: `make`\r\n",
+        ),
+        (
+            "# T\n\n```\nopen\n",
+            "# T\n\n```\nopen\n```\n\n## Acceptance Criteria\n\n- [ ] new\n  check: `make`\n",
+        ),
+    ],
+)
+def test_a_criterion_is_added_where_criteria_are(body, wanted):
+    assert add_criterion(body, " new ", "make") == wanted
+
+
+@pytest.mark.parametrize("check", ["echo `date`", "a && b", 'grep -q "x" y', "`a` b"])
+def test_a_check_is_read_as_it_was_given(check):
+    (item,) = parse_criteria(add_criterion("# T\n", "`x` holds: [y]", check)).items
+    assert (item.text, item.check) == ("`x` holds: [y]", check)
+
+
+@pytest.mark.parametrize(
+    ("text", "check"), [("", None), (" \n", None), ("a", " "), ("a", "`a` `b`")]
+)
+def test_what_cannot_be_a_criterion_is_refused(text, check):
+    with pytest.raises(Invalid):
+        add_criterion("# T\n", text, check)
 
 
 def test_output_looks_as_documented():

@@ -203,7 +203,7 @@ def test_a_damaged_index_is_rebuilt(project, damage, monkeypatch):
     read = counting(monkeypatch)
     assert SpecStore(project.root).snapshot().active == expected
     assert read == []
-    assert json.loads(place.read_bytes().partition(b"\n")[0])["version"] == 1
+    assert json.loads(place.read_bytes().partition(b"\n")[0])["version"] == 2
 
 
 @pytest.mark.parametrize("payload", [[], {}, {"id": 5}, {"id": ["a"], "problems": []}])

@@ -102,6 +102,31 @@ def test_checking_finalizing_archiving(project):
     assert data(project, "list")["total"] == 0
 
 
+def test_criteria_are_given_with_a_spec_and_added_later(project):
+    given = ("--criterion", "It works", "--check", "make test", "--criterion", "It is quick")
+    name = data(project, "add", "Log in", *given)["id"]
+    body = run(project, "show", name, "--body")
+    assert body.endswith("- [ ] It works\n  check: `make test`\n- [ ] It is quick\n")
+    added = data(project, "criterion", "add", name, "It is safe", "--check", "make audit")
+    assert (added["number"], added["check"], added["unchecked"]) == (3, "make audit", 3)
+    run(project, "criterion", "check", name, "3", "--evidence", "audited")
+    assert "evidence: audited" in run(project, "show", name, "--body")
+    assert data(project, "criterion", "uncheck", name, "3")["unchecked"] == 3
+    assert "--criterion before it" in run(project, "add", "x", "--check", "true", code=2)
+
+
+def test_a_spec_is_read_from_standard_input_or_a_file(project):
+    text = "# Piped\n\nWords.\n\n## Acceptance Criteria\n\n- [ ] One\n"
+    created = run(project, "add", "-", text=text).split()[-1]
+    assert run(project, "show", created, "--body") == text
+    (project / "notes.md").write_text("From a file.\n", encoding="utf-8")
+    other = data(project, "add", "Titled", "--body-file", "notes.md", "--criterion", "Two")["id"]
+    shown = run(project, "show", other, "--body")
+    assert shown == "# Titled\n\nFrom a file.\n\n## Acceptance Criteria\n\n- [ ] Two\n"
+    assert "front matter" in run(project, "add", "-", text="---\ntype: code\n---\n# T\n", code=1)
+    assert "Cannot read" in run(project, "add", "T", "--body-file", "missing.md", code=1)
+
+
 def test_approval_is_waited_for(project):
     name = data(project, "add", "Delete the database", "--needs-approval")["id"]
     assert data(project, "ready")["total"] == 0

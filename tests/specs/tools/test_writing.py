@@ -98,6 +98,8 @@ def test_add_creates_and_lints(project):
         told = chant.text("chant_add", description="Add user authentication", prompt="feature")
         found = re.fullmatch(r"Created spec: (\d{4}-\d\d-\d\d-001-[0-9a-z]{3})", told)
         assert found
+        told = chant.result("chant_add", description="Add more")["structuredContent"]
+        assert [one["rule"] for one in told["diagnostics"]] == ["criteria"]
         spec = chant.json("chant_spec_get", id=found[1])
         assert (spec["title"], spec["prompt"]) == ("Add user authentication", "feature")
         assert (spec["status"], spec["type"]) == ("pending", "code")
@@ -106,7 +108,7 @@ def test_add_creates_and_lints(project):
         spec = chant.json("chant_spec_get", id=second)
         assert spec["title"] == "Rework the importer"
         assert "never lose a byte" in spec["body"]
-        assert "-002-" in second
+        assert "-003-" in second
 
 
 def test_add_shows_diagnostics_as_documented(project):

@@ -248,6 +248,30 @@ def test_lint_errors_are_told_unless_they_are_to_be_skipped(house):
     assert house.settled("001").phase == "finished"
 
 
+def test_a_spec_without_criteria_is_worked_on_only_where_that_is_allowed(house):
+    house.spec("001", "edit junk.txt", "commit junk.txt", criteria=())
+    house.spec("002", "edit a.txt", "commit a.txt", criteria=())
+    with pytest.raises(Invalid, match="has no acceptance criteria") as refused:
+        house.begin("001")
+    assert "chant criterion add 001" in refused.value.hint
+    assert house.status("001") == "pending"
+    run = house.done("001", options=WorkOptions(allow_no_criteria=True))
+    assert (run.phase, house.status("001")) == ("finished", "completed")
+    assert "done, but nothing was checked" in house.log("001")
+    house.configure("work:\n  allow_no_criteria: true")
+    assert house.done("002").phase == "finished"
+
+
+def test_a_chain_passes_over_what_has_no_criteria(house):
+    house.spec("001", "edit junk.txt", "commit junk.txt", criteria=())
+    house.spec("002", "edit a.txt", "commit a.txt", "tick")
+    begun = house.begin(chain=True)
+    assert house.ended(begun.schedule_id).note == "1 completed, 1 left"
+    assert (house.status("001"), house.status("002")) == ("pending", "completed")
+    with pytest.raises(Invalid, match="has no acceptance criteria"):
+        house.begin("001", chain=True)
+
+
 def test_a_directory_without_a_repository_is_told(tmp_path):
     from clew.work.scheduling.start import Mode, begin_work
 

@@ -48,7 +48,7 @@ HISTORY_COMMANDS = {
 
 SPEC_COMMANDS = {
     "init": ("clew.cli.specs.init:init", "Set this project up for specs."),
-    "add": ("clew.cli.specs.edit:add", "Create a spec."),
+    "add": ("clew.cli.specs.add:add", "Create a spec."),
     "list": ("clew.cli.specs.read:list_command", "List specs."),
     "ready": ("clew.cli.specs.read:ready", "List the specs that can be worked on now."),
     "show": ("clew.cli.specs.read:show", "Show one spec."),
@@ -57,6 +57,7 @@ SPEC_COMMANDS = {
     "log": ("clew.cli.specs.read:log", "Show a spec's log."),
     "update": ("clew.cli.specs.edit:update", "Change status or fields, or append output."),
     "check": ("clew.cli.specs.edit:check", "Check one acceptance criterion."),
+    "criterion": ("clew.cli.specs.add:criterion", "Add, check and uncheck acceptance criteria."),
     "edit": ("clew.cli.specs.edit:edit", "Open a spec in your editor."),
     "lint": ("clew.cli.specs.inspect:lint", "Look for quality issues."),
     "verify": ("clew.cli.specs.inspect:verify", "Check whether the criteria are met."),
@@ -75,6 +76,12 @@ SPEC_COMMANDS = {
     "template": ("clew.cli.specs.inspect:template", "List or show templates."),
     "config": ("clew.cli.specs.inspect:config", "Show and check the configuration."),
     "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file; called by git."),
+}
+
+CRITERION_COMMANDS = {
+    "add": ("clew.cli.specs.add:add_criterion", "Add a criterion."),
+    "check": ("clew.cli.specs.add:check", "Check a criterion."),
+    "uncheck": ("clew.cli.specs.add:uncheck", "Uncheck a criterion."),
 }
 
 WORK_COMMANDS = {

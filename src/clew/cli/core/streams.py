@@ -7,10 +7,13 @@ import select
 import sys
 from contextlib import suppress
 from io import FileIO, TextIOWrapper
+from pathlib import Path
 from typing import TextIO
 
-from clew.kit.errors import Unavailable
+from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.display import os_reason, shown_text
+
+_LARGEST_INPUT = 1_000_000
 
 
 class OutputFailed(Unavailable):
@@ -43,6 +46,24 @@ def _nothing(number: int, mode: str) -> TextIO:
         os.dup2(opened, number)
         os.close(opened)
     return TextIOWrapper(FileIO(number, mode, closefd=False), encoding="utf-8")
+
+
+def read_text(name: str) -> str:
+    """The text in a file; `-` is standard input."""
+    try:
+        if name == "-":
+            raw = sys.stdin.buffer.read(_LARGEST_INPUT + 1)
+        else:
+            with Path(name).open("rb") as stream:
+                raw = stream.read(_LARGEST_INPUT + 1)
+    except OSError as error:
+        raise Unavailable(f"Cannot read the text: {os_reason(error)}") from error
+    if len(raw) > _LARGEST_INPUT:
+        raise Invalid(f"{name} is larger than 1 MB", "Send the most important part.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Invalid(f"{name} is not UTF-8 text", "Save it as UTF-8.") from None
 
 
 def write_out(text: str) -> None:

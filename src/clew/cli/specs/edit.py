@@ -16,57 +16,9 @@ from clew.kit.outcome import Outcome
 ACTOR = "cli"  # the tool that changes something, for the audit trail
 
 
-def _message(data: dict[str, Any], *lines: str) -> Outcome:
+def message(data: dict[str, Any], *lines: str) -> Outcome:
+    """What was done, in words and as data."""
     return Outcome({**data, "message": lines[0]}, lines)
-
-
-@command()
-@click.argument("description", nargs=-1)
-@click.option("--prompt", metavar="NAME", help="Prompt for the agent.")
-@flag("--needs-approval", "Require approval before work starts.")
-@click.option("--template", metavar="NAME", help="Create the spec from this template.")
-@repeatable("--var", "variables", "Variable of the template.", metavar="KEY=VALUE")
-@repeatable("--label", "labels", "Label.", metavar="LABEL")
-@click.option("--type", "spec_type", metavar="TYPE", help="Type of the spec (default: code).")
-@repeatable("--depends-on", "Spec that must be completed first.", metavar="ID")
-@repeatable("--file", "target_files", "File that the spec changes.", metavar="PATH")
-@project_option
-def add(  # noqa: PLR0913 - one parameter per option
-    description: tuple[str, ...],
-    prompt: str | None,
-    *,
-    needs_approval: bool,
-    template: str | None,
-    variables: tuple[str, ...],
-    labels: tuple[str, ...],
-    spec_type: str | None,
-    depends_on: tuple[str, ...],
-    target_files: tuple[str, ...],
-    project: str | None,
-) -> Outcome:
-    """Create a spec."""
-    from clew.specs.change.add import add_from_template, add_spec
-    from clew.specs.check.lint import lint_lines, lint_specs
-
-    store = opened(project)
-    fields: dict[str, Any] = {"type": spec_type} if spec_type else {}
-    lists = {"labels": labels, "target_files": target_files}
-    fields |= {name: list(value) for name, value in lists.items() if value}
-    if depends_on:
-        fields["depends_on"] = [store.load(name).id for name in depends_on]
-    words = " ".join(description)
-    if template:
-        spec = add_from_template(store, template, variables, words, fields=fields, actor=ACTOR)
-    elif words:
-        spec = add_spec(
-            store, words, prompt=prompt, needs_approval=needs_approval, fields=fields, actor=ACTOR
-        )
-    else:
-        raise UsageError("What is to be done?", 'For example: chant add "Add a login page"')
-    report = lint_specs(store, store.config(), [spec])
-    found = [finding.as_json() for finding in report.findings]
-    text = f"Created spec: {spec.id}{lint_lines(report)}"
-    return _message({"id": spec.id, "path": spec.head.path, "diagnostics": found}, text)
 
 
 @command()
@@ -113,7 +65,7 @@ def update(  # noqa: PLR0913 - one parameter per option
         expected_version=expected_version,
         actor=ACTOR,
     )
-    return _message({"id": spec.id, "version": spec.version}, f"Updated spec: {spec.id}")
+    return message({"id": spec.id, "version": spec.version}, f"Updated spec: {spec.id}")
 
 
 @command()
@@ -126,10 +78,17 @@ def check(
     spec_id: str, number: int, *, off: bool, evidence: str | None, project: str | None
 ) -> Outcome:
     """Check one acceptance criterion by its number."""
+    return set_box(project, spec_id, number, checked=not off, evidence=evidence)
+
+
+def set_box(
+    project: str | None, spec_id: str, number: int, *, checked: bool, evidence: str | None = None
+) -> Outcome:
+    """Check or uncheck one criterion, and say how many are left."""
     from clew.specs.change.update import check_criterion
 
     done = check_criterion(
-        opened(project), spec_id, number, checked=not off, evidence=evidence, actor=ACTOR
+        opened(project), spec_id, number, checked=checked, evidence=evidence, actor=ACTOR
     )
     mark = "x" if done["checked"] else " "
     return Outcome(done, (f"{number}. [{mark}] {done['text']} ({done['unchecked']} left)",))
@@ -146,7 +105,7 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
     done = give(opened(project), spec_id, by=by, actor=ACTOR)
     words = "Approved spec" if done.changed else "Already approved"
     data = {"id": done.spec.id, "by": by, "changed": done.changed}
-    return _message(data, f"{words}: {done.spec.id}")
+    return message(data, f"{words}: {done.spec.id}")
 
 
 @command()
@@ -162,7 +121,7 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
     action = store.config().text("approval", "rejection_action") or "manual"
     done = refuse(store, spec_id, by=by, reason=reason, action=action, actor=ACTOR)
     lines = [f"Rejected spec: {done.spec.id}", *(f"Created spec: {new}" for new in done.created)]
-    return _message({"id": done.spec.id, "by": by, "created": list(done.created)}, *lines)
+    return message({"id": done.spec.id, "by": by, "created": list(done.created)}, *lines)
 
 
 @command()
@@ -177,7 +136,9 @@ def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Ou
     done = complete(store, store.config(), spec_id, actor=ACTOR, allow_no_commits=allow_no_commits)
     lines = [f"Finalized spec: {done['id']}"]
     lines += [f"  {label}: {', '.join(done[key])}" for key, label in _AFTER.items() if done[key]]
-    return _message(done, *lines)
+    if not store.load(done["id"]).head.criteria_total:
+        lines.append("  nothing was checked: the spec has no acceptance criteria")
+    return message(done, *lines)
 
 
 _AFTER = {
@@ -196,7 +157,7 @@ def reset(spec_id: str, project: str | None) -> Outcome:
 
     with opened_work(project) as work:
         spec = reset_spec(work, spec_id, actor=ACTOR)
-    return _message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
+    return message({"id": spec.id}, f"Reset spec '{spec.id}' to pending")
 
 
 @command()
@@ -218,7 +179,7 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
             )
         (delete_spec if delete else cancel_spec)(work, full, actor=ACTOR)
     verb = "Deleted" if delete else "Cancelled"
-    return _message({"id": full, "deleted": delete}, f"{verb} spec: {full}")
+    return message({"id": full, "deleted": delete}, f"{verb} spec: {full}")
 
 
 @command()
@@ -272,4 +233,4 @@ def edit(spec_id: str, project: str | None) -> Outcome:
         raise Unavailable(error.format_message(), hint) from error
     changed = store.load(spec.id)
     words = "Changed" if changed.version != spec.version else "Unchanged"
-    return _message({"id": spec.id, "version": changed.version}, f"{words}: {spec.head.path}")
+    return message({"id": spec.id, "version": changed.version}, f"{words}: {spec.head.path}")

@@ -26,6 +26,7 @@ _on_agent = combined(
     flag("--no-watch", "Do not start the watch that merges completed specs."),
     flag("--detach", "Return immediately; the work continues in the background."),
     flag("--allow-no-commits", "Complete the spec even if there are no commits."),
+    flag("--allow-no-criteria", "Start a spec without acceptance criteria."),
     click.option("--prompt", metavar="NAME", help="Prompt for the agent."),
     click.option("--agent", metavar="NAME", help="Agent to use (default: as configured)."),
     click.option("--model", metavar="NAME", help="Model for the agent."),
@@ -48,7 +49,7 @@ _on_agent = combined(
 )
 @click.option("--retries", type=click.IntRange(0), metavar="N", help="Maximum number of retries.")
 @flag("--no-merge", "Do not merge the branches.")
-@flag("--skip-criteria", "Start despite lint errors.")
+@flag("--skip-criteria", "Start despite lint errors or missing criteria.")
 @flag("--skip-deps", "Start despite unfinished dependencies.")
 @flag("--skip-approval", "Start without approval.")
 @_on_agent
@@ -152,8 +153,11 @@ def _outcome(work: Workspace, begun: Begun, *, detach: bool) -> Outcome:
 
 
 def _ending(data: dict[str, Any], *, watched: bool) -> str:
+    from clew.work.runs.verdict import NOTHING_CHECKED
+
     said = f"{data['spec_id']}: {data['spec_status'].replace('_', ' ')}"
     if data["spec_status"] == "completed":
+        said += "" if data["criteria"] else f", but {NOTHING_CHECKED}"
         after = "the watch merges it" if watched else f"merge it: `clew merge {data['spec_id']}`"
         return f"{said}; the work is on branch {data['branch']}, {after}."
     if data["failure"]:

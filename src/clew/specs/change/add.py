@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clew.kit.errors import Invalid
+from clew.specs.files.criteria import add_criterion
 from clew.specs.model import Spec
 from clew.specs.store.store import SpecStore
 
@@ -22,11 +23,17 @@ def add_spec(
     prompt: str | None = None,
     needs_approval: bool = False,
     fields: dict[str, Any] | None = None,
+    criteria: Iterable[tuple[str, str | None]] = (),
     actor: str,
 ) -> Spec:
-    """A new pending spec whose title is the description, or its first sentence if it is long."""
+    """A new pending spec whose title is the description, or its first sentence if it is long.
+
+    A criterion is a text and, optionally, the command that checks it.
+    """
     if not description.strip():
         raise Invalid("The description is empty", "Say in one sentence what is to be done.")
+    if description.startswith("---\n"):
+        raise Invalid("The text begins with front matter", "Give the body; options set the fields.")
     given: dict[str, Any] = {"type": "code", "status": "pending", **(fields or {})}
     if prompt:
         given["prompt"] = checked_prompt(prompt)
@@ -34,7 +41,14 @@ def add_spec(
         given["approval"] = {"required": "true", "status": "pending"}
     title, rest = split_description(description.strip())
     body = f"# {title}\n" + (f"\n{rest}\n" if rest else "")
-    return store.create(given, body, actor=actor)
+    return store.create(given, with_criteria(body, criteria), actor=actor)
+
+
+def with_criteria(body: str, criteria: Iterable[tuple[str, str | None]]) -> str:
+    """The body with these criteria added."""
+    for text, check in criteria:
+        body = add_criterion(body, text, check)
+    return body
 
 
 def add_from_template(
@@ -44,6 +58,7 @@ def add_from_template(
     description: str = "",
     *,
     fields: dict[str, Any] | None = None,
+    criteria: Iterable[tuple[str, str | None]] = (),
     actor: str,
 ) -> Spec:
     """A new pending spec out of a template; `{{description}}` is the description."""
@@ -53,7 +68,7 @@ def add_from_template(
     template = load_template(store.paths, name)
     filled, body = fill(template, values | parse_assignments(assignments))
     given = {"type": "code", "status": "pending", **filled, **(fields or {})}
-    return store.create(given, body, actor=actor)
+    return store.create(given, with_criteria(body, criteria), actor=actor)
 
 
 def checked_prompt(name: str) -> str:

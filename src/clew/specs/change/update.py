@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
-from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
+from clew.specs.files.criteria import add_criterion, append_output, parse_criteria, set_criterion
 from clew.specs.model import Changes, Spec
 from clew.specs.query.lists import check_status
 from clew.specs.store.store import SpecStore
@@ -142,6 +142,22 @@ def _way_back(name: str, came_from: dict[str, str]) -> list[str]:
     return way[::-1]
 
 
+def new_criterion(
+    store: SpecStore, spec_id: str, text: str, check: str | None = None, *, actor: str
+) -> dict[str, Any]:
+    """Add a criterion to a spec, with the command that checks it."""
+    spec = store.load(spec_id)
+
+    def edit(current: Spec) -> Changes:
+        return Changes(body=add_criterion(current.body, text, check), note="added a criterion")
+
+    changed = store.change(spec.id, edit, actor=actor)
+    words = " ".join(text.split())
+    items = parse_criteria(changed.body).items
+    item = next(item for item in reversed(items) if item.text == words)
+    return _criterion_data(changed, item.number)
+
+
 def check_criterion(
     store: SpecStore,
     spec_id: str,
@@ -161,14 +177,19 @@ def check_criterion(
         return Changes(body=body, note=f"{mark} criterion {number}")
 
     changed = store.change(spec.id, edit, expected_version=expected_version, actor=actor)
-    criteria = parse_criteria(changed.body)
+    return _criterion_data(changed, number)
+
+
+def _criterion_data(spec: Spec, number: int) -> dict[str, Any]:
+    criteria = parse_criteria(spec.body)
     item = criteria.items[number - 1]
     return {
-        "id": changed.id,
+        "id": spec.id,
         "number": number,
         "text": item.text,
         "checked": item.checked,
+        "check": item.check,
         "evidence": item.evidence,
         "unchecked": criteria.unchecked,
-        "version": changed.version,
+        "version": spec.version,
     }

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clew.kit.text.markdown import HEADING, Blocks
+from clew.specs.check.hidden import hidden_criteria
 from clew.specs.files.criteria import is_output_heading, parse_criteria
 from clew.specs.files.ids import driver_of
-from clew.specs.model import GROUP_TYPES, Spec
+from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Spec
 
 Remark = tuple[str, str, str | None]  # a severity, a message, a suggestion
 
@@ -21,6 +22,7 @@ SPLIT = "Consider splitting into smaller, focused specs"
 
 _ID = re.compile(r"\b\d{4}-\d{2}-\d{2}-[0-9a-z]{3}-[0-9a-z]{3}(?:\.\d+)*\b")
 _MOST_SHOWN = 10
+NO_CRITERIA = "Spec has no acceptance criteria, so nothing can be checked"
 
 
 class Finding(NamedTuple):
@@ -229,7 +231,20 @@ def required(spec: Spec, around: Surroundings) -> Iterator[Remark]:
 
 
 def criteria(spec: Spec, around: Surroundings) -> Iterator[Remark]:
-    """Criteria below an output heading do not count, which their author may not know."""
+    """Work needs criteria, and their author may not know that some do not count."""
+    is_group = spec.type in GROUP_TYPES or spec.id in around.groups
+    if not spec.head.criteria_total and not is_group and spec.status not in DONE_STATUSES:
+        yield _warning(
+            NO_CRITERIA,
+            "Add a section `## Acceptance Criteria` with items `- [ ] ...`",
+        )
+    hidden = hidden_criteria(spec.body)
+    if hidden:
+        yield _warning(
+            f"{len(hidden)} acceptance criteria from body line {hidden[0]} on are inside a code "
+            "block and do not count",
+            "Give the outer fences of nested code blocks one more backtick",
+        )
     for line in parse_criteria(spec.body).ignored if _may_have_output(spec.body) else ():
         yield _warning(
             f"Acceptance criteria below an 'Output' heading do not count (body line {line})",

@@ -8,8 +8,9 @@ heading of the same or a higher level. In it every list item with a box counts, 
       evidence: tests/importer, 14 passed
 
 `check:` names the command that proves a criterion, `evidence:` says what proved it. Fenced and
-indented code, comments and quotes never count. Nothing after an `## Output` or `## Agent Output`
-heading counts either, whatever it says: that text comes from whoever has to meet the criteria.
+indented code, comments and quotes never count. Nothing after an `## Agent Output` heading counts
+either, whatever it says: that text comes from whoever has to meet the criteria. Below `## Output`,
+where clients without another way write them, one section counts if there is none above it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.markdown import HEADING, ITEM, Block, Blocks, heading_words
 
 _SECTION = "acceptance criteria"
-_OUTPUTS = frozenset({"output", "agent output"})
+_AGENT_OUTPUT = "agent output"
+_OUTPUTS = frozenset({"output", _AGENT_OUTPUT})
 
 _BOX = re.compile(r"\[([ xX])\](?:[ \t]+(.*))?$")
+_RULE = re.compile(r" {0,3}(?:=+|-+)[ \t\r]*$")
+_EVIDENCE = ("The evidence", "Say what shows that the criterion is met.")
 _NOTE = re.compile(r"([Cc]heck|[Ee]vidence):[ \t]*(.*)$")
 _TITLE = re.compile(r"^#[ \t]+([^\n]*)", re.MULTILINE)
 _MAYBE_SECTION = re.compile(r"acceptance[ \t]+criteria", re.IGNORECASE)
@@ -127,9 +131,24 @@ def set_criterion(body: str, number: int, *, checked: bool, evidence: str | None
     box = text.index("[") + 1
     lines[item.line - 1] = f"{text[:box]}{'x' if checked else ' '}{text[box + 1 :]}"
     if evidence is not None:
-        note = f"{' ' * _content_column(text)}evidence: {_one_line(evidence)}"
+        note = f"{' ' * _content_column(text)}evidence: {_one_line(evidence, *_EVIDENCE)}"
         _write_note(lines, range(item.line, reader.last_lines[number - 1]), note)
     return "\n".join(lines)
+
+
+def add_criterion(body: str, text: str, check: str | None = None) -> str:
+    """The body with one more open box, and a command that checks it."""
+    words = _one_line(text, "The criterion", "Say what must hold when the work is done.")
+    command = None if check is None else _one_line(check, "The check", "Give a command.")
+    lines = [f"- [ ] {words}", *([f"  check: `{command}`"] if command else ())]
+    added = _with_lines(body, lines)
+    new = [(item.text, item.check) for item in parse_criteria(added).items]
+    for item in parse_criteria(body).items:
+        if (item.text, item.check) in new:
+            new.remove((item.text, item.check))
+    if new != [(words, command)]:
+        raise Invalid(f"This cannot be written as a criterion: {words}", "Edit the spec itself.")
+    return added
 
 
 def append_output(body: str, text: str) -> str:
@@ -162,8 +181,10 @@ class _Reader:
         self._ignored: list[int] = []
         self._line, self._position = 1, 0
         self._level = 0  # of the section that is being read; 0 outside
-        self._output = False
+        self._output = self._agent_output = False
         self.last_lines: list[int] = []  # of each criterion's own text
+        self.section_line = 0  # of the last heading whose boxes count
+        self.output_start: int | None = None
 
     def criteria(self) -> Criteria:
         """What was read."""
@@ -202,14 +223,17 @@ class _Reader:
                 last = block
 
     def _heading(self, start: int, level: int, words: str) -> None:
-        self._output = self._output or is_output_heading(level, words)
-        if _is_section(words):
-            if self._output:
-                self._ignored.append(self._line_at(start))
-            elif not self._level or level <= self._level:
-                self._level = level
-        elif self._output or level <= self._level:
+        if is_output_heading(level, words):
+            self._level, self._output = 0, True
+            self._agent_output = self._agent_output or words.lower() == _AGENT_OUTPUT
+            self.output_start = start if self.output_start is None else self.output_start
+        elif not _is_section(words):
+            self._level = 0 if level <= self._level else self._level
+        elif self._agent_output or (self._output and self.section_line):
             self._level = 0
+            self._ignored.append(self._line_at(start))
+        elif not self._level or level <= self._level:
+            self._level, self.section_line = level, self._line_at(start)
 
     def _add(self, start: int, indent: int, box: str, text: str | None, source: str) -> None:
         line = self._line_at(start)
@@ -225,7 +249,7 @@ class _Reader:
         if note is None:
             return
         if note[1].lower() == "check":
-            self._items[-1] = self._items[-1]._replace(check=note[2].strip("` ") or None)
+            self._items[-1] = self._items[-1]._replace(check=_command(note[2]))
         else:
             self._items[-1] = self._items[-1]._replace(evidence=note[2] or None)
 
@@ -268,8 +292,53 @@ def _write_note(lines: list[str], own: range, note: str) -> None:
         lines.insert(own.stop, note + carriage_return)
 
 
-def _one_line(evidence: str) -> str:
-    words = " ".join(evidence.split())
+def _with_lines(body: str, new: list[str]) -> str:
+    """The body with these lines after its last criterion, or in a section made for them."""
+    reader = _Reader(body)
+    reader.read_blocks()
+    lines = body.split("\n")
+    items = reader.criteria().items
+    if items:
+        indent, place = items[0].indent, _item_end(lines, items[-1], reader.last_lines[-1])
+        new = [f"{' ' * indent}{line}" for line in new]
+    elif reader.section_line:
+        place = reader.section_line + bool(
+            _RULE.match(next(iter(lines[reader.section_line :]), ""))
+        )
+        new = ["", *new]
+    elif reader.output_start is None:
+        return append_section(body, "Acceptance Criteria", "\n".join(new))
+    else:
+        before, rest = body[: reader.output_start], body[reader.output_start :]
+        head = append_section(before.rstrip("\n"), "Acceptance Criteria", "\n".join(new))
+        return f"{head}\n{rest}"
+    carriage_return = "\r" if "\r\n" in body else ""
+    lines[place:place] = [f"{line}{carriage_return}" for line in new]
+    return "\n".join(lines)
+
+
+def _item_end(lines: list[str], item: Criterion, last: int) -> int:
+    """The number of lines up to the end of an item, with all that is indented below it."""
+    end = place = last
+    for line in lines[last:]:
+        place += 1
+        column = len(line) - len(line.lstrip(" \t"))
+        if line.strip() and column <= item.indent:
+            break
+        end = place if line.strip() else end
+    return end
+
+
+def _command(text: str) -> str | None:
+    """A command as it is meant: without the marks of code around it."""
+    words = text.strip()
+    while len(words) > 1 and words[0] == words[-1] == "`":
+        words = words[1:-1].strip()
+    return words.strip() or None
+
+
+def _one_line(text: str, what: str, hint: str) -> str:
+    words = " ".join(text.split())
     if not words:
-        raise Invalid("The evidence is empty", "Say what shows that the criterion is met.")
+        raise Invalid(f"{what} is empty", hint)
     return words

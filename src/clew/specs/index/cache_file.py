@@ -19,7 +19,7 @@ from clew.kit.jsontext import JsonError, dumps_bytes, loads, loads_bytes
 from clew.kit.paths import ProjectPaths
 from clew.specs.model import Head, Problem
 
-_VERSION = 1
+_VERSION = 2  # of the columns, and of how criteria are counted
 _DENSE = frozenset({"id", "title", "criteria_total", "criteria_checked"})
 _DERIVED = frozenset({"mtime_ns", "size", "path"})
 

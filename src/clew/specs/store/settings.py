@@ -53,6 +53,7 @@ KEYS: Final[dict[str, Setting]] = {
     "work.idle_minutes": Setting("number", 30),
     "work.cost_usd": Setting("number"),
     "work.check_seconds": Setting("number", 600),
+    "work.allow_no_criteria": _OFF,
     "work.on_failure": Setting(("stop", "skip", "retry")),
     "worktree.setup": _WORDS,
     "worktree.teardown": _WORDS,

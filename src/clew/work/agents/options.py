@@ -27,6 +27,7 @@ class WorkOptions:
     base: str | None = None
     permission: str | None = None
     skip_criteria: bool = False
+    allow_no_criteria: bool = False
     skip_deps: bool = False
     skip_approval: bool = False
     allow_no_commits: bool = False

@@ -101,6 +101,7 @@ def run_data(run: Run) -> JsonObject:
         "failure_class": run.failure_class,
         "failure": run.failure,
         "retry_at": run.retry_at,
+        "criteria": len(run.plan.criteria),
     }
 
 

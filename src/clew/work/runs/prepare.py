@@ -132,6 +132,10 @@ class NoFreeAgent(Conflict):
     """Every agent of the configuration has as many runs as it may have."""
 
 
+class NoCriteria(Invalid):
+    """A spec says nothing by which its work could be judged."""
+
+
 class UnmergedDependency(Conflict):
     """What a spec builds on is done, but not in what its work would start from."""
 
@@ -171,7 +175,9 @@ def prepare_work(
     journal = work.journal if work.paths.journal.exists() else None
     earlier = journal.latest(spec.id) if journal else None
     check_startable(work.store, spec, options, earlier)
-    check_quality(work.store, config, spec, skip=options.skip_criteria)
+    if not options.skip_criteria:
+        check_quality(work.store, config, spec)
+        _check_criteria(config, spec, options)
     settings = worktree_settings(config, options, usual_base(work.root, config))
     if not options.skip_deps:
         _check_merged(work, config, spec, settings.base_ref)
@@ -234,10 +240,8 @@ def check_startable(
     _check_blockers(store, spec, options)
 
 
-def check_quality(store: SpecStore, config: Config, spec: Spec, *, skip: bool) -> None:
-    """Refuse a spec that has lint errors, unless that is to be skipped."""
-    if skip:
-        return
+def check_quality(store: SpecStore, config: Config, spec: Spec) -> None:
+    """Refuse a spec that has lint errors."""
     findings = lint_specs(store, config, [spec]).findings
     errors = [finding for finding in findings if finding.severity == ERROR]
     if errors:
@@ -246,6 +250,17 @@ def check_quality(store: SpecStore, config: Config, spec: Spec, *, skip: bool) -
             f"Spec validation failed with {len(errors)} error(s). Fix the issues before running "
             f"'chant work'.\n{listed}",
             "Or start it all the same with --skip-criteria.",
+        )
+
+
+def _check_criteria(config: Config, spec: Spec, options: WorkOptions) -> None:
+    """Refuse a spec that says nothing by which its work could be judged."""
+    is_allowed = options.allow_no_criteria or config.flag("work", "allow_no_criteria")
+    if not spec.head.criteria_total and not is_allowed:
+        raise NoCriteria(
+            f"Spec '{spec.id}' has no acceptance criteria, so nothing could be checked",
+            f'Add one: `chant criterion add {spec.id} "what must hold"`. Or start it all the same '
+            "with --allow-no-criteria.",
         )
 
 

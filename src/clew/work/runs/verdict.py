@@ -42,6 +42,7 @@ _LONGEST_SAID = 2000
 _ACTOR = "work"
 _LONGEST_RESULT = 5000
 _MOST_NAMED = 5
+NOTHING_CHECKED = "nothing was checked: the spec had no acceptance criteria"
 Verdict = tuple[FailureClass, str] | None
 
 
@@ -146,7 +147,8 @@ def finish(work: Workspace, run_id: str) -> None:
 
 def _judge(work: Workspace, run: Run) -> None:
     if run.phase is Phase.AGENT_EXITED:
-        run = work.journal.move(run.run_id, Phase.CHECKED, note="looking at the work")
+        note = "looking at the work" if run.plan.criteria else NOTHING_CHECKED
+        run = work.journal.move(run.run_id, Phase.CHECKED, note=note)
     verdict = _verdict(work, run)
     if work.journal.get(run.run_id).request is not None:
         return  # somebody wants it stopped; the supervisor sees to that
@@ -155,6 +157,8 @@ def _judge(work: Workspace, run: Run) -> None:
         work.journal.update(run.run_id, failure_class=kind, failure=message)
         words = f"not done: {message}"
         log_state(work.paths, run.spec_id, run.run_id, words, failure_class=kind)
+    elif not run.plan.criteria:
+        log_state(work.paths, run.spec_id, run.run_id, f"done, but {NOTHING_CHECKED}")
 
 
 def _verdict(work: Workspace, run: Run) -> Verdict:

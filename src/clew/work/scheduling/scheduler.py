@@ -30,7 +30,7 @@ from clew.work.model import (
 )
 from clew.work.processes.child import Signals
 from clew.work.processes.daemon import Handshake
-from clew.work.runs.prepare import NoFreeAgent, UnmergedDependency, start_work
+from clew.work.runs.prepare import NoCriteria, NoFreeAgent, UnmergedDependency, start_work
 from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.ready import Choice, Policy, Wanted, choose, retry_time
 from clew.work.workspace import Workspace
@@ -255,6 +255,9 @@ class Scheduler:
             return True  # somebody else was quicker
         self._retry_at.pop(spec_id, None)
         self._say(f"{spec_id}: not started: {error}")
+        if isinstance(error, NoCriteria) and spec_id not in self._order.ids:
+            self._outcomes[spec_id] = LEFT  # nobody asked for this one; the others go on
+            return False
         if not self._active and not self._outcomes and isinstance(error, ClewError):
             self._ready.fail(error.message, error.hint)
         self._failed(spec_id, str(error))

@@ -25,6 +25,7 @@ from clew.work.processes.child import Signals
 from clew.work.processes.daemon import Handshake, be_detached, lock_after, start_detached
 from clew.work.runs.prepare import (
     START_SECONDS,
+    NoCriteria,
     UnmergedDependency,
     prepare_work,
     refuse_ended,
@@ -194,6 +195,9 @@ def _several(
         prepare_work(work, first, options, mode=mode.name)
     except UnmergedDependency:
         if not mode.merge:
+            raise
+    except NoCriteria:
+        if first in names:
             raise
     config = work.config()
     order = Order(
