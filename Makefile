@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-options --no-annotate --no-header
 
-.PHONY: setup try test check format bench chaos fuzz load audit conformance docs lock build clean
+.PHONY: setup try test check format bench chaos fuzz load audit conformance agents agents-ci docs lock build clean
 
 DOCS := README.md CONTRIBUTING.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
@@ -85,3 +85,10 @@ lock: setup
 
 conformance: setup
 	$(BIN)/python -m tests.conformance.run
+
+# The real agent programs against a scripted model. `AGENTS="codex --rows good,resume"` is a part.
+agents: setup
+	$(BIN)/python -m tests.agents --record $(or $(AGENTS),--together)
+
+agents-ci: setup
+	$(BIN)/python -m tests.agents --brief --minutes 6
