@@ -158,7 +158,7 @@ def test_every_tool_is_fully_declared(tool):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
     for parameter in wire["inputSchema"]["properties"].values():
-        assert parameter.get("description") or parameter["type"] == "array"
+        assert parameter.keys() & {"description", "default"} or parameter["type"] == "array"
     assert tool.toolset in ROOMS
 
 

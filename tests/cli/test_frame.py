@@ -13,7 +13,7 @@ import pytest
 from clew import __version__
 from clew.cli.core import app as frame
 from clew.cli.core.app import LazyGroup, command, run
-from clew.cli.core.command_table import COMMANDS
+from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.core.crash import report_text
 from clew.cli.core.render import plain_table
 from clew.cli.faces import build_group
@@ -163,7 +163,7 @@ def test_every_command_of_every_face_has_help(name):
     for entry in group.list_commands(context):
         loaded = group.get_command(context, entry)
         assert loaded.help, entry
-        assert COMMANDS[name][entry][1].endswith(".")
+        assert summaries(COMMANDS[name])[entry].endswith(".")
         for parameter in loaded.params:
             if isinstance(parameter, click.Option):
                 assert parameter.help, f"{entry} {parameter.name}"

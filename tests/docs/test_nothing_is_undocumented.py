@@ -11,7 +11,7 @@ import click
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name
-from clew.cli.core.command_table import COMMANDS
+from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names
@@ -26,7 +26,7 @@ from tests.support.each import for_each
 
 REFERENCE = ROOT / "docs" / "reference"
 SOURCES = sorted((ROOT / "src" / "clew").rglob("*.py"))
-ALL_COMMANDS = [(face, name) for face, names in COMMANDS.items() for name in names]
+ALL_COMMANDS = [(face, name) for face in COMMANDS for name in summaries(COMMANDS[face])]
 
 
 def section(path, heading):
@@ -59,7 +59,7 @@ def test_every_command_and_option_has_help(face, name):
     command = load(face, name)
 
     assert command.help
-    assert COMMANDS[face][name][1].endswith(".")
+    assert summaries(COMMANDS[face])[name].endswith(".")
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, f"{face} {name} {parameter.opts}"

@@ -112,10 +112,8 @@ def _command_lines():
 @for_each(sorted({(topic, " ".join(words)) for topic, words in _command_lines()}))
 def test_every_command_that_a_topic_names_exists(topic, line):
     face, word, *rest = line.split()
-    assert word in COMMANDS[face]
-    module = COMMANDS[face][word][0].partition(":")[0]
     command = build_group(face).get_command(click.Context(build_group(face)), word)
-    assert command is not None, module
+    assert command is not None, line
     known = {flag for parameter in command.params for flag in parameter.opts}
     for option in (item for item in rest if item.startswith("--")):
         assert option in known | NOT_OPTIONS_OF_A_COMMAND, f"{topic}: {option}"

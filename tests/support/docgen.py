@@ -25,7 +25,7 @@ from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name, select_tools
-from clew.cli.core.command_table import COMMANDS
+from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names, topic_text
@@ -272,7 +272,7 @@ def cli_reference() -> str:
     parts = []
     for face in COMMANDS:
         parts.append(_help(f"## {face}", face))
-        parts += [_help(f"### {face} {name}", face, name) for name in COMMANDS[face]]
+        parts += [_help(f"### {face} {name}", face, name) for name in summaries(COMMANDS[face])]
     return "\n" + "\n".join(parts)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
     Handler = Callable[[JsonObject, Call], Answer]
+    Notes = Callable[[JsonObject], Iterable[str]]
 
 # What a tool does to the world, and the hints that hosts derive from it.
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
@@ -19,12 +20,60 @@ SETS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
 ENDS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}
 
 
+class Command:
+    """The command that asks a tool; its arguments and options follow from the tool's schema.
+
+    `arguments` is its usage line: `REPO [PATH]`, `QUERY...`; without it, what the tool requires.
+    `options` has the help of an option by parameter, or `--in NAME: help` to name it too; `given`
+    are arguments that the command always sends and shows no option for.
+    `table` lists a part of the answer: `commits: date commit:sha subject` are the items, and a
+    key or `heading:key` per column; `notes` are lines below it. Without it, the answer's text is
+    shown. `settings` are options that say where to look: `db`, `project`.
+    """
+
+    __slots__ = (
+        "arguments",
+        "given",
+        "help",
+        "name",
+        "notes",
+        "options",
+        "settings",
+        "summary",
+        "table",
+    )
+
+    def __init__(  # noqa: PLR0913 - a declaration has as many fields as it has
+        self,
+        name: str,
+        summary: str,
+        help_text: str,
+        *,
+        arguments: str | None = None,
+        options: dict[str, str] | None = None,
+        given: JsonObject | None = None,
+        table: str = "",
+        notes: Notes | None = None,
+        settings: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.help = help_text
+        self.arguments = arguments
+        self.options = options or {}
+        self.given = given or {}
+        self.table = table
+        self.notes = notes
+        self.settings = settings
+
+
 class Tool:
     """One tool, as data."""
 
     __slots__ = (
         "accepted_schema",
         "annotations",
+        "command",
         "core",
         "description",
         "face",
@@ -58,8 +107,10 @@ class Tool:
         slow: bool = False,
         original: bool = True,
         core: bool = False,
+        command: Command | None = None,
     ) -> None:
         self.name = name
+        self.command = command
         self.title = title
         self.description = description
         self.face = face

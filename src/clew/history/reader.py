@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Collection
+from typing import Any
 
 from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory, database_path
@@ -39,16 +40,20 @@ def reading_store(call: Call) -> HistoryStore:
     return store
 
 
-def answered(
-    call: Call, work: Callable[[HistoryStore], object], repos: Collection[str] | None = None
-) -> Answer:
-    """What `work` finds in one state of the index, and how fresh that is of these repositories.
-
-    The text is exactly what was found; `freshness` is added to the data for programs.
-    """
+def looked_up(
+    call: Call, work: Callable[[HistoryStore], Any], repos: Collection[str] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """What `work` finds in one state of the index, and how fresh that is of these repositories."""
     with reading_store(call).snapshot() as store:
         found = work(store)
         named = [repo for repo in store.repos() if repos is None or repo.name in repos]
-        fresh = freshness(store, named)
+        return found, freshness(store, named)
+
+
+def answered(
+    call: Call, work: Callable[[HistoryStore], object], repos: Collection[str] | None = None
+) -> Answer:
+    """An answer whose text is exactly what was found; its data has `freshness` beside that."""
+    found, fresh = looked_up(call, work, repos)
     data = found if isinstance(found, dict) else {"result": found}
     return Answer(jsontext.dumps(found), data={**data, "freshness": fresh})

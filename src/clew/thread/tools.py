@@ -8,6 +8,7 @@ from clew.catalog.model import (
     READS,
     STRING,
     STRINGS,
+    Command,
     Tool,
     integer,
     nullable,
@@ -17,6 +18,9 @@ from clew.catalog.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from clew.catalog.model import Handler
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
@@ -125,55 +129,85 @@ _HIT = object_schema(
     "call",
 )
 
-THREAD_TOOLS = (
-    Tool(
-        "clew_why",
-        "Why is this here: a line's commit, its spec, run, decision and vision; later fixes and"
-        " reverts, rejected alternatives. Each statement has its source. Reads the repository",
-        title="Why is this here",
+_SETTINGS = ("project", "db")
+
+
+def _tool(name: str, description: str, handler: Handler, **declared: Any) -> Tool:
+    return Tool(
+        f"clew_{name}",
+        description,
         face="clew",
         toolset="thread",
         effect=READS,
         original=False,
+        handler=handler,
+        **declared,
+    )
+
+
+THREAD_TOOLS = (
+    _tool(
+        "why",
+        "Why is this here: a line's commit, its spec, run, decision and vision; later fixes and"
+        " reverts, rejected alternatives. Each statement has its source. Reads the repository",
+        why,
+        title="Why is this here",
+        command=Command(
+            "why",
+            "Show why a line, file, symbol or commit is there.",
+            "Show why TARGET is there: PATH, PATH:LINE, PATH:LINE-LINE, a symbol or a SHA.\n\n"
+            "From the line to its commit, spec, run, decision and vision; with what changed"
+            " together, later fixes and reverts, and alternatives that were rejected. Every"
+            " statement names its source.",
+            options={"repo": "--repo NAME: A registered repository (default: the current one)."},
+            settings=_SETTINGS,
+        ),
         core=True,
-        handler=why,
         properties={
             "target": string("PATH, PATH:LINE, PATH:LINE-LINE, symbol or SHA"),
             "repo": string("Registered repository (default: the project's)"),
-            "budget": integer("Tokens (default 1500)"),
+            "budget": {**integer("Tokens"), "default": 1500},
         },
         required=("target",),
         output=object_schema({**_PACK, "repo": STRING, "chain": _LINKS}, *_PACK),
     ),
-    Tool(
-        "clew_brief",
+    _tool(
+        "brief",
         "What to know before starting a task: criteria, binding decisions, related commits with"
         " hunks, files that change along, overlapping specs, owners, pitfalls",
+        brief,
         title="Brief",
-        face="clew",
-        toolset="thread",
-        effect=READS,
-        original=False,
+        command=Command(
+            "brief",
+            "Show what to know before starting a task.",
+            "Show what to know before starting TASK: a spec id or a description.",
+            arguments="TASK...",
+            settings=_SETTINGS,
+        ),
         core=True,
-        handler=brief,
         properties={
             "task": string("Spec id, or what is to be done"),
-            "budget": integer("Tokens (default 2000)"),
+            "budget": {**integer("Tokens"), "default": 2000},
         },
         required=("task",),
         output=object_schema({**_PACK, "spec": nullable(STRING), "targets": STRINGS}, *_PACK),
     ),
-    Tool(
-        "clew_recall",
+    _tool(
+        "recall",
         "Where was this done before: commits, specs, run logs, commands and documents, by one"
         " question",
+        recall,
         title="Recall",
-        face="clew",
-        toolset="thread",
-        effect=READS,
-        original=False,
+        command=Command(
+            "recall",
+            "Find where something was done before.",
+            "Find where something was done before: in commits, specs, logs, commands and"
+            " documents.",
+            arguments="QUERY...",
+            options={"kinds": "--kind: Only these kinds."},
+            settings=_SETTINGS,
+        ),
         core=True,
-        handler=recall,
         properties={
             "query": string("A question or words"),
             "kinds": {
@@ -186,7 +220,7 @@ THREAD_TOOLS = (
             "repos": STRINGS,
             "since": string("2024-01-31, 2 weeks ago, or Unix time"),
             "until": string("Same"),
-            "limit": integer("Default 10"),
+            "limit": {**INTEGER, "default": 10},
         },
         required=("query",),
         output=object_schema(
@@ -196,16 +230,12 @@ THREAD_TOOLS = (
             "missing",
         ),
     ),
-    Tool(
-        "clew_trace",
+    _tool(
+        "trace",
         "The matrix objective, feature, decision, spec, commit, with gaps and the share of recent"
         " lines that hang on a spec",
+        trace,
         title="Trace",
-        face="clew",
-        toolset="thread",
-        effect=READS,
-        original=False,
-        handler=trace,
         properties={"recent": integer("How many commits count as recent (default 200)")},
         output=object_schema(
             {

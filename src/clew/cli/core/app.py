@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.catalog.faces import FACES
-from clew.cli.core.command_table import load
+from clew.cli.core.command_table import find, load, summaries
 from clew.cli.core.render import json_text, print_outcome
 from clew.cli.core.streams import (
     OutputFailed,
@@ -26,9 +26,11 @@ from clew.kit.outcome import Outcome, error_envelope
 from clew.kit.text.display import os_reason, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from click.shell_completion import CompletionItem
+
+    from clew.cli.core.command_table import Table
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -58,35 +60,40 @@ class OutcomeCommand(click.Command):
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported when they are called."""
 
-    def __init__(self, *args: Any, entries: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, entries: Table, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.context_settings = {**_HELP, **self.context_settings}
         self.entries = entries
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the table's order."""
-        return list(self.entries)
+        return list(summaries(self.entries))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, imported now."""
-        if cmd_name not in self.entries:
+        found = find(self.entries, cmd_name)
+        if found is None:
             return None
-        loaded = load(self.entries[cmd_name][0])
+        if not isinstance(found, str):
+            from clew.cli.core.tool_commands import command_of
+
+            return command_of(found)
+        loaded = load(found)
         assert isinstance(loaded, click.Command)
         return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands from the table alone."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry[1]) for name, entry in self.entries.items()])
+            formatter.write_dl(list(summaries(self.entries).items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or fail with the nearest names."""
-        unknown = args and args[0] not in self.entries and not args[0].startswith("-")
+        unknown = args and find(self.entries, args[0]) is None and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            ctx.fail(f"No such command: {args[0]}.{_nearest(args[0], self.entries)}")
+            ctx.fail(f"No such command: {args[0]}.{_nearest(args[0], summaries(self.entries))}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
@@ -94,14 +101,14 @@ class LazyGroup(click.Group):
         from click.shell_completion import CompletionItem
 
         named = [
-            CompletionItem(name, help=entry[1])
-            for name, entry in self.entries.items()
+            CompletionItem(name, help=line)
+            for name, line in summaries(self.entries).items()
             if name.startswith(incomplete)
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def _nearest(word: str, names: Mapping[str, object]) -> str:
+def _nearest(word: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, list(names), n=3)
@@ -145,7 +152,7 @@ def _called(group: click.Group, name: str, arguments: list[str]) -> int:
 def _command_path(group: click.Group, name: str, arguments: list[str]) -> str:
     """The command's path for the JSON envelope."""
     first = arguments[0] if arguments else ""
-    known = isinstance(group, LazyGroup) and first in group.entries
+    known = isinstance(group, LazyGroup) and find(group.entries, first) is not None
     return f"{name} {first}" if known else name
 
 

@@ -2,7 +2,8 @@
 
 Commands are loaded by name here and nowhere else, so that neither running one command nor listing
 all of them imports the others. `climpt` reads this table before it renders a prompt, so nothing
-here may import what a cold start cannot afford.
+here may import what a cold start cannot afford. A line that begins with a star stands for all
+commands that the tools it names declare.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-HISTORY_COMMANDS = {
+    from clew.catalog.model import Tool
+
+    Table = dict[str, tuple[str, str] | str]
+
+HISTORY_COMMANDS: Table = {
     "init": ("clew.cli.history.sync:init", "Create the index."),
     "add-repo": ("clew.cli.history.repos:add_repo", "Register a repository."),
     "update-repo": ("clew.cli.history.repos:update_repo", "Change a repository's settings."),
@@ -22,21 +27,8 @@ HISTORY_COMMANDS = {
     "touches": ("clew.cli.history.search:touches", "Show commits that touched a path."),
     "show": ("clew.cli.history.sync:show", "Show one commit."),
     "patch": ("clew.cli.history.sync:patch", "Show one commit's patch."),
-    "list-repos": ("clew.cli.history.questions:list_repos", "List repositories, fresh or stale."),
-    "pickaxe": ("clew.cli.history.questions:pickaxe", "Show when a text was added or removed."),
-    "file-history": ("clew.cli.history.questions:file_history", "Show a file's commits."),
-    "blame": ("clew.cli.history.questions:blame", "Show who last touched lines."),
-    "line-history": ("clew.cli.history.questions:line_history", "Show every change of lines."),
-    "owners": ("clew.cli.history.questions:owners", "Show who knows a path best."),
-    "co-change": ("clew.cli.history.questions:co_change", "Show what changes with a file."),
-    "hotspots": ("clew.cli.history.questions:hotspots", "Show what changes most."),
-    "similar": ("clew.cli.history.questions:similar", "Show commits similar to one or to a diff."),
-    "links": ("clew.cli.history.questions:links", "Show reverts, cherry-picks, fixes and issues."),
-    "by-issue": ("clew.cli.history.questions:by_issue", "Show the commits of an issue."),
-    "contains": ("clew.cli.history.questions:contains", "Show which refs contain a commit."),
-    "semantic": ("clew.cli.history.questions:semantic", "Search commits by meaning."),
-    "embed": ("clew.cli.history.questions:embed", "Compute the vectors for semantic search."),
-    "search-memory": ("clew.cli.history.questions:search_memory", "Search agents' notes."),
+    "*questions": "clew.history.tools.questions:QUESTION_TOOLS",
+    "embed": ("clew.cli.history.sync:embed", "Compute the vectors for semantic search."),
     "install-hook": ("clew.cli.history.repos:install_hook", "Sync after every commit."),
     "watch": ("clew.cli.history.repos:watch", "Sync repositories as they change, until Ctrl-C."),
     "verify": ("clew.cli.history.repos:verify", "Compare the index with git."),
@@ -46,7 +38,7 @@ HISTORY_COMMANDS = {
     "attach": ("clew.cli.history.repos:attach", "Import such a file into this index."),
 }
 
-SPEC_COMMANDS = {
+SPEC_COMMANDS: Table = {
     "init": ("clew.cli.specs.init:init", "Set this project up for specs."),
     "add": ("clew.cli.specs.add:add", "Create a spec."),
     "list": ("clew.cli.specs.read:list_command", "List specs."),
@@ -78,13 +70,13 @@ SPEC_COMMANDS = {
     "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file; called by git."),
 }
 
-CRITERION_COMMANDS = {
+CRITERION_COMMANDS: Table = {
     "add": ("clew.cli.specs.add:add_criterion", "Add a criterion."),
     "check": ("clew.cli.specs.add:check", "Check a criterion."),
     "uncheck": ("clew.cli.specs.add:uncheck", "Uncheck a criterion."),
 }
 
-WORK_COMMANDS = {
+WORK_COMMANDS: Table = {
     "work": ("clew.cli.work.run:work", "Have an agent work on specs."),
     "pause": ("clew.cli.work.run:pause", "Stop the agent of a spec; nothing is lost."),
     "resume": ("clew.cli.work.run:resume", "Continue a spec that was stopped."),
@@ -98,7 +90,7 @@ WORK_COMMANDS = {
     "cleanup": ("clew.cli.work.merge:cleanup", "Remove worktrees whose work is merged."),
 }
 
-COMMAND_COMMANDS = {
+COMMAND_COMMANDS: Table = {
     "list": ("clew.cli.commands.use:list_commands", "List commands."),
     "search": ("clew.cli.commands.use:search", "Search commands by purpose."),
     "show": ("clew.cli.commands.use:show", "Show the details of one command."),
@@ -112,7 +104,7 @@ COMMAND_COMMANDS = {
     "import": ("clew.cli.commands.author:import_commands", "Import another program's prompts."),
 }
 
-ADVISE_COMMANDS = {
+ADVISE_COMMANDS: Table = {
     "vision": ("clew.cli.advise:vision", "Write or refine the vision and scope."),
     "architecture": ("clew.cli.advise:architecture", "Write or refine architecture and decisions."),
     "refine": ("clew.cli.advise:refine", "Turn the vision's features into specs."),
@@ -123,7 +115,7 @@ ADVISE_COMMANDS = {
     "conversations": ("clew.cli.advise:conversations", "List or delete conversations."),
 }
 
-CONVERSATION_COMMANDS = {
+CONVERSATION_COMMANDS: Table = {
     "list": ("clew.cli.advise:list_conversations", "List conversations."),
     "show": ("clew.cli.advise:show", "Show a conversation, or one of its documents."),
     "export": ("clew.cli.advise:export", "Print everything stored for one, as JSON."),
@@ -133,16 +125,14 @@ CONVERSATION_COMMANDS = {
 _SERVE = "Run the MCP server (stdio, or HTTP with --http)."
 _VERSION = ("clew.cli.setup.doctor:version", "Show the versions of Clew and its dependencies.")
 
-COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+COMMANDS: dict[str, Table] = {
     "clew": {
         "init": ("clew.cli.setup.init:init", "Set Clew up for this project and your agent hosts."),
         "uninit": ("clew.cli.setup.init:uninit", "Undo what init and setup wrote."),
         "setup": ("clew.cli.setup.register:setup", "Register Clew with one agent host."),
         "serve": ("clew.cli.setup.serve:clew_serve", _SERVE),
         "doctor": ("clew.cli.setup.doctor:doctor", "Check this machine and project."),
-        "why": ("clew.cli.thread:why", "Show why a line, file, symbol or commit is there."),
-        "brief": ("clew.cli.thread:brief", "Show what to know before starting a task."),
-        "recall": ("clew.cli.thread:recall", "Find where something was done before."),
+        "*thread": "clew.thread.tools:THREAD_TOOLS",
         "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
         "spec": ("clew.cli.specs.read:spec", "Create, list and change specs."),
         **WORK_COMMANDS,
@@ -179,6 +169,30 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "version": _VERSION,
     },
 }
+
+
+def find(table: Table, name: str) -> str | Tool | None:
+    """Where the command of this name is; the tool, where one declares it."""
+    line = table.get(name)
+    return line[0] if isinstance(line, tuple) else _declared(table).get(name)
+
+
+def summaries(table: Table) -> dict[str, str]:
+    """Every command in the table's order, and the line that help shows."""
+    lines: dict[str, str] = {}
+    for name, line in table.items():
+        if isinstance(line, tuple):
+            lines[name] = line[1]
+        else:
+            tools = _declared({name: line})
+            lines |= {known: tool.command.summary for known, tool in tools.items() if tool.command}
+    return lines
+
+
+def _declared(table: Table) -> dict[str, Tool]:
+    """The tools that declare a command, by its name."""
+    named = [load(line) for line in table.values() if isinstance(line, str)]
+    return {tool.command.name: tool for tools in named for tool in tools if tool.command}
 
 
 def load(target: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from clew.catalog.faces import FACES
+from clew.kit.errors import Invalid, UsageError
 
 Decorator = Callable[[Any], Any]
 
@@ -70,3 +71,13 @@ def combined(*options: Decorator) -> Decorator:
         return command
 
     return decorate
+
+
+def timestamp(text: str | None) -> int | None:
+    """The time that an option names."""
+    from clew.history.search.dates import moment
+
+    try:
+        return moment(text)
+    except Invalid as error:
+        raise UsageError(error.message, error.hint) from None

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import combined, database_option, limit_option, repeatable
+from clew.cli.core.options import combined, database_option, limit_option, repeatable, timestamp
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
-from clew.cli.history.sync import open_index, timestamp, when
+from clew.cli.history.sync import open_index, when
 from clew.history.search.filters import Filters
 from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from clew.cli.core.command_table import HISTORY_COMMANDS
 from clew.cli.core.options import database_option, flag
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
-from clew.kit.errors import ClewError, Invalid, UsageError
+from clew.kit.errors import ClewError
 from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
 
@@ -189,11 +190,31 @@ def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome
     return Outcome(found, (found["patch_text"].rstrip("\n"),))
 
 
-def timestamp(text: str | None) -> int | None:
-    """The time that an option names."""
-    from clew.history.search.dates import moment
+@command()
+@click.option("--repo", metavar="NAME", help="Only this repository.")
+@flag("--rebuild", "Delete all vectors first; needed after a change of model.")
+@click.option(
+    "--with-sync/--without-sync",
+    "with_sync",
+    default=None,
+    help="Embed new commits with every sync from now on.",
+)
+@database_option
+def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | None) -> Outcome:
+    """Compute the vectors for semantic search, for commits that have none yet."""
+    from clew.models.embedding import load_embedder
 
-    try:
-        return moment(text)
-    except Invalid as error:
-        raise UsageError(error.message, error.hint) from None
+    store = open_index(db)
+    chosen = [store.find_repo(repo)] if repo else store.repos()
+    embedder = load_embedder()
+    from clew.history.semantic.vectors import embed_commits
+    from clew.history.store.vectors import VectorFile
+
+    if with_sync is not None:
+        with VectorFile.create(store.path) as file:
+            file.set_with_sync(is_wanted=with_sync)
+    with progress_bar("vectors") as advance:
+        done = embed_commits(store, embedder, chosen, advance, rebuild=rebuild)
+    dropped = f", {done.dropped} dropped" if done.dropped else ""
+    text = f"{done.added} vectors added{dropped}, {done.total} in all ({done.model})."
+    return Outcome(asdict(done), (text,))

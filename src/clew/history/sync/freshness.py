@@ -136,10 +136,13 @@ def repo_status(store: HistoryStore, repo: Repo) -> dict[str, Any]:
     }
 
 
-def list_repos(store: HistoryStore, *, limit: int = 100) -> dict[str, Any]:
-    """All repositories with what is indexed of them; no git is started."""
+def list_repos(store: HistoryStore, *, limit: int = 100, behind: bool = False) -> dict[str, Any]:
+    """All repositories with what is indexed of them; git is started only to count what is not."""
     found = page("repos", store.repos(), limit)
-    found["repos"] = [_described(store, repo) for repo in found["repos"]]
+    found["repos"] = [
+        {**_described(store, repo), "behind": commits_behind(store, repo) if behind else None}
+        for repo in found["repos"]
+    ]
     return found
 
 

@@ -54,4 +54,4 @@ def with_freshness(schema: JsonObject) -> JsonObject:
 
 def one_of(*options: str) -> JsonObject:
     """One of these words; the first is the default."""
-    return {"type": "string", "enum": list(options), "description": f"Default {options[0]}"}
+    return {"type": "string", "enum": list(options), "default": options[0]}

@@ -1,7 +1,7 @@
 """Clew's own questions about history. They only read; those that start git say so.
 
 Required arguments go to the function that answers by position, the others by name. The command
-of the same name asks the same function.
+that asks a question is declared with it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from clew.catalog.model import (
     NUMBER,
     STRING,
     STRINGS,
+    Command,
     Tool,
     boolean,
     integer,
@@ -30,22 +31,20 @@ from clew.history.tools.declaration import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-    from clew.history.store.interface import HistoryStore
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
     Find = Callable[..., JsonObject]
 
-_FINDERS: dict[str, tuple[Callable[[], Find], tuple[str, ...]]] = {}
 _REPO = string("Repo name")
 _SHA = string("Commit SHA")
 _PATH = string("File, from the repository's root")
 _SINCE = integer("Unix time, not before")
-_REV = string("Commit or branch (default HEAD)")
+_REV: JsonObject = {**string("Commit or branch"), "default": "HEAD"}
 _MODE = one_of("hybrid", "semantic", "words")
 _COMMIT: JsonObject = {**texts("repo sha subject author"), "date": INTEGER}
 _LINE_COMMIT: JsonObject = {**texts("sha subject author email"), "date": INTEGER}
@@ -58,7 +57,7 @@ _HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRING
 
 
 def _limit(default: int) -> JsonObject:
-    return integer(f"Default {default}")
+    return {**INTEGER, "default": default}
 
 
 def _page(items: str, properties: JsonObject, **beside: JsonObject) -> JsonObject:
@@ -70,24 +69,25 @@ def _question(
     name: str,
     description: str,
     load: Callable[[], Find],
+    command: Command,
     *,
     required: tuple[str, ...] = (),
     output: JsonObject,
-    reads_index: bool = True,
     **declared: Any,
 ) -> Tool:
-    """The tool of a question; `load` imports what answers it."""
+    """The tool and the command of a question; `load` imports what answers it."""
 
     def handler(arguments: JsonObject, call: Call) -> Answer:
-        from clew.history.reader import answered
+        from clew.history.reader import looked_up
         from clew.kit.answer import Answer
 
-        if not reads_index:
-            return Answer.of(ask(name, arguments))
+        given = dict(arguments)
+        needed = [given.pop(argument) for argument in required]
         repos = arguments.get("repos") or ([arguments["repo"]] if "repo" in arguments else None)
-        return Answer.of(answered(call, lambda store: ask(name, arguments, store), repos).data)
+        found, fresh = looked_up(call, lambda store: load()(store, *needed, **given), repos)
+        return Answer.of({**found, "freshness": fresh})
 
-    _FINDERS[name] = (load, required)
+    command.settings = ("db",)
     return history_tool(
         name,
         description,
@@ -95,16 +95,9 @@ def _question(
         original=False,
         required=required,
         output=with_freshness(output),
+        command=command,
         **declared,
     )
-
-
-def ask(name: str, arguments: JsonObject, *store: HistoryStore) -> JsonObject:
-    """What a question finds for these arguments, in an index if it reads one."""
-    load, required = _FINDERS[name]
-    given = dict(arguments)
-    needed = [given.pop(argument) for argument in required]
-    return load()(*store, *needed, **given)
 
 
 def _search_semantic() -> Find:
@@ -113,10 +106,15 @@ def _search_semantic() -> Find:
     return search_semantic
 
 
-def _search_memory() -> Find:
-    from clew.history.semantic.notes import search_memory
+def search_memory(arguments: JsonObject, call: Call) -> Answer:
+    """Search agents' notes; only a person at the command line names other directories."""
+    import os
 
-    return search_memory
+    from clew.history.semantic.notes import search_memory as search
+    from clew.kit.answer import Answer
+
+    named = call.settings.get("memory", "").split(os.pathsep)
+    return Answer.of(search(**arguments, directories=[name for name in named if name]))
 
 
 def _list_repos() -> Find:
@@ -191,11 +189,41 @@ def _contains() -> Find:
     return contains
 
 
+def _first_and_last(found: JsonObject) -> Iterable[str]:
+    from clew.kit.times import day_text
+
+    for word, hit in (("First", found["first"]), ("Last", found["last"])):
+        if hit:
+            day = day_text(hit["date"])
+            yield f"{word}: {day} {hit['repo']} {hit['sha'][:12]} {hit['subject']}"
+    if not found["complete"]:
+        yield "The search was cut short: narrow it down."
+
+
+def _issues(found: JsonObject) -> list[str]:
+    named = " ".join(issue["ref"] for issue in found["issues"])
+    return [f"Issues: {named}"] if named else []
+
+
+def _model(found: JsonObject) -> list[str]:
+    """By which model, and what could not be used."""
+    model = [f"Model: {found['model']}"] if found["model"] else []
+    return [*model, *(f"Left out: {reason}" for reason in found["skipped"])]
+
+
 QUESTION_TOOLS = (
     _question(
         "search_semantic",
         "Commits that fit a description, by meaning and by any of its words",
         _search_semantic,
+        Command(
+            "semantic",
+            "Search commits by meaning.",
+            "Search commits by a description: by meaning and by words.",
+            arguments="QUERY...",
+            table="commits: date repo commit:sha author score found_by subject",
+            notes=_model,
+        ),
         title="Search by meaning",
         properties={
             "query": string("What you look for, in a sentence"),
@@ -208,10 +236,20 @@ QUESTION_TOOLS = (
         required=("query",),
         output=_page("commits", {**_COMMIT, **_RANKED}, **_HOW),
     ),
-    _question(
+    history_tool(
         "search_memory",
         "Sections of the Markdown notes that agents keep as their memory",
-        _search_memory,
+        search_memory,
+        command=Command(
+            "search-memory",
+            "Search agents' notes.",
+            "Search the Markdown notes that agents keep as their memory, section by section.",
+            arguments="QUERY...",
+            options={"project": "--project NAME: Only this project's notes."},
+            settings=("memory",),
+            table="sections: project place:source:line heading score found_by",
+            notes=_model,
+        ),
         title="Search memory",
         properties={
             "query": string("What you look for, in a sentence"),
@@ -232,14 +270,22 @@ QUESTION_TOOLS = (
             **_HOW,
             files=INTEGER,
         ),
-        reads_index=False,
+        original=False,
     ),
     _question(
         "list_repos",
         "Indexed repositories: commits, last sync, indexed tip, current head, stale or not",
         _list_repos,
+        Command(
+            "list-repos",
+            "List repositories, fresh or stale.",
+            "List repositories with what is indexed and whether the index is stale.",
+            table="repos: repo:name commits:commit_count last_synced:last_synced_at indexed:tip"
+            " now:head stale behind",
+            given={"behind": True},
+        ),
         title="List repositories",
-        properties={"limit": _limit(100)},
+        properties={"limit": _limit(100), "behind": boolean("Also count missing commits")},
         output=_page(
             "repos",
             {
@@ -251,6 +297,7 @@ QUESTION_TOOLS = (
                 "tip": nullable(STRING),
                 "head": nullable(STRING),
                 "stale": nullable(BOOLEAN),
+                "behind": nullable(INTEGER),
             },
         ),
     ),
@@ -259,6 +306,17 @@ QUESTION_TOOLS = (
         "Commits whose diff added or removed a text (like git log -S; regex: -G), with the"
         " first and the last",
         _pickaxe,
+        Command(
+            "pickaxe",
+            "Show when a text was added or removed.",
+            "Show commits that added or removed a text, with the first and the last of them.",
+            options={
+                "regex": "TEXT is a regular expression.",
+                "direction": "Which changes to include.",
+            },
+            table="commits: date repo commit:sha author +:added -:removed subject",
+            notes=_first_and_last,
+        ),
         title="When a text came or went",
         properties={
             "text": string("Part of a line"),
@@ -282,6 +340,13 @@ QUESTION_TOOLS = (
         "file_history",
         "Commits of one file across renames, newest first",
         _file_history,
+        Command(
+            "file-history",
+            "Show a file's commits.",
+            "Show the commits of one file, across renames.",
+            table="commits: date commit:sha author status +:added -:removed path from:old_path"
+            " subject",
+        ),
         title="History of a file",
         properties={"repo": _REPO, "path": _PATH, "since": _SINCE, "limit": _limit(50)},
         required=("repo", "path"),
@@ -299,12 +364,18 @@ QUESTION_TOOLS = (
         "blame",
         "Who last touched lines of a file. Reads the repository",
         _blame,
+        Command(
+            "blame",
+            "Show who last touched lines.",
+            "Show who last touched lines of a file. Reads the repository.",
+            table="lines: from:start to:end commit:sha date author subject",
+        ),
         title="Blame lines",
         properties={
             "repo": _REPO,
             "path": _PATH,
-            "start": integer("First line (default: all)"),
-            "end": integer("Last line"),
+            "start": integer("First line (default: all lines)"),
+            "end": integer("Last line (default: the first)"),
             "rev": _REV,
             "limit": _limit(100),
         },
@@ -326,12 +397,18 @@ QUESTION_TOOLS = (
         "line_history",
         "All commits that changed lines of a file, newest first. Reads the repository",
         _line_history,
+        Command(
+            "line-history",
+            "Show every change of lines.",
+            "Show all commits that changed lines of a file. Reads the repository.",
+            table="commits: date commit:sha author subject",
+        ),
         title="History of lines",
         properties={
             "repo": _REPO,
             "path": _PATH,
             "start": integer("First line"),
-            "end": integer("Last line"),
+            "end": integer("Last line (default: the first)"),
             "rev": _REV,
             "limit": _limit(20),
         },
@@ -342,6 +419,14 @@ QUESTION_TOOLS = (
         "owners",
         "Who knows a file or directory: authors by recent changes, share, bus factor",
         _owners,
+        Command(
+            "owners",
+            "Show who knows a path best.",
+            "Show who knows a file or directory, by the number and age of their changes.",
+            arguments="REPO [PATH]",
+            table="owners: author email commits lines last_touch share",
+            notes=lambda found: [f"Bus factor: {found['bus_factor']}"],
+        ),
         title="Owners of a path",
         properties={
             "repo": _REPO,
@@ -365,12 +450,18 @@ QUESTION_TOOLS = (
         "co_change",
         "Files that usually change together with a file",
         _co_change,
+        Command(
+            "co-change",
+            "Show what changes with a file.",
+            "Show files that usually change together with a file.",
+            table="files: path commits:support confidence",
+        ),
         title="What changes together",
         properties={
             "repo": _REPO,
             "path": _PATH,
             "since": _SINCE,
-            "min_support": integer("Fewest common commits (default 2)"),
+            "min_support": {**integer("Minimum number of common commits"), "default": 2},
             "limit": _limit(20),
         },
         required=("repo", "path"),
@@ -385,6 +476,12 @@ QUESTION_TOOLS = (
         "hotspots",
         "Paths that changed most in a time",
         _hotspots,
+        Command(
+            "hotspots",
+            "Show what changes most.",
+            "Show the paths that changed most.",
+            table="paths: repo path commits authors +:added -:removed",
+        ),
         title="What changes most",
         properties={
             "repos": STRINGS,
@@ -399,6 +496,17 @@ QUESTION_TOOLS = (
         "similar",
         "Past commits most like a commit (repo and sha) or like a diff",
         _similar,
+        Command(
+            "similar",
+            "Show commits similar to one or to a diff.",
+            "Show commits similar to a commit or to a diff (--diff FILE, - for standard input).",
+            arguments="[REPO] [SHA]",
+            options={
+                "diff": "--diff FILENAME: Compare with this diff instead of a commit.",
+                "repos": "--in NAME: Only these repositories.",
+            },
+            table="commits: date repo commit:sha author score subject words",
+        ),
         title="Similar commits",
         properties={
             "repo": _REPO,
@@ -417,6 +525,13 @@ QUESTION_TOOLS = (
         "links",
         "What a commit reverts, fixes or picks, what does so to it, and its issues",
         _links,
+        Command(
+            "links",
+            "Show reverts, cherry-picks, fixes and issues.",
+            "Show reverts, fixes and cherry-picks of and by a commit, and its issues.",
+            table="links: link:kind commit:sha date subject",
+            notes=_issues,
+        ),
         title="Linked commits",
         properties={"repo": _REPO, "sha": _SHA, "limit": _limit(50)},
         required=("repo", "sha"),
@@ -431,6 +546,12 @@ QUESTION_TOOLS = (
         "by_issue",
         "Commits whose message names an issue",
         _by_issue,
+        Command(
+            "by-issue",
+            "Show the commits of an issue.",
+            "Show commits that name an issue: #123, GH-123, ABC-123 or its address.",
+            table="commits: date repo commit:sha author closes subject",
+        ),
         title="Commits of an issue",
         properties={
             "issue": string("#123, GH-123, ABC-123 or a URL"),
@@ -444,6 +565,12 @@ QUESTION_TOOLS = (
         "contains",
         "Branches and tags that contain a commit. Reads the repository",
         _contains,
+        Command(
+            "contains",
+            "Show which refs contain a commit.",
+            "Show which branches and tags contain a commit. Reads the repository.",
+            table="refs: ref indexed",
+        ),
         title="Refs with a commit",
         properties={"repo": _REPO, "sha": _SHA, "limit": _limit(100)},
         required=("repo", "sha"),

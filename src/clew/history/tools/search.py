@@ -81,7 +81,7 @@ def patch(arguments: JsonObject, call: Call) -> Answer:
 
 def find(arguments: JsonObject, call: Call) -> Answer:
     """Search with every filter, page by page, with the lines that match."""
-    from clew.history.reader import answered
+    from clew.history.reader import looked_up
     from clew.history.search.dates import moment
     from clew.history.search.filters import Filters
     from clew.history.search.search import MAX_CHARACTERS, SNIPPETS, SearchRequest, page_of_commits
@@ -109,7 +109,8 @@ def find(arguments: JsonObject, call: Call) -> Answer:
             max_chars=arguments.get("max_chars", MAX_CHARACTERS),
         )
 
-    return Answer.of(answered(call, work, arguments.get("repos")).data)
+    found, fresh = looked_up(call, work, arguments.get("repos"))
+    return Answer.of({**found, "freshness": fresh})
 
 
 _HIT: JsonObject = {
