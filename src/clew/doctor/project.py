@@ -8,6 +8,7 @@ from pathlib import Path
 from clew.doctor.model import Check, Subject, shell_path, show_path
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import ForeignRepository, GitError, run_git
+from clew.kit.paths import ProjectPaths
 from clew.kit.project import find_project
 
 _MOST_SHOWN = 3
@@ -30,7 +31,7 @@ def project(subject: Subject) -> list[Check]:
 def specs(subject: Subject) -> list[Check]:
     """Whether every spec can be read and the configuration is valid."""
     root = _project(subject)
-    if root is None or not (root / ".chant" / "specs").is_dir():
+    if root is None or not ProjectPaths(root).has_specs:
         return []
     from clew.specs.store.config import load_config
     from clew.specs.store.store import SpecStore

@@ -100,6 +100,11 @@ class ProjectPaths(NamedTuple):
         """The project's commands: their registry, settings and prompts."""
         return self.root / AGENT
 
+    @property
+    def has_specs(self) -> bool:
+        """Whether the project is set up for specs; git keeps no empty directories in a clone."""
+        return self.config.is_file() or self.specs.is_dir() or self.archive.is_dir()
+
     def spec_file(self, spec_id: str) -> Path:
         """Where a new spec with this id goes."""
         return self.specs / f"{_name(spec_id)}.md"

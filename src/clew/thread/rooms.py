@@ -132,7 +132,7 @@ def open_rooms(settings: Mapping[str, str] | None = None, project: str | None = 
             "There is no index of the git history. Run: clew history init "
             "&& clew history add-repo . && clew history sync",
         )
-    if root is not None and (root / ".chant" / "specs").is_dir():
+    if root is not None and ProjectPaths(root).has_specs:
         rooms.specs = open_store(given, str(root))
     else:
         rooms.lack("specs", "This project has no specs. Run: chant init")

@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from tests.specs.tools.project import EXTENDED, OTHER, SPEC, Chant, boxes, make_project, write_spec
+from tests.specs.tools.project import (
+    EXTENDED,
+    OTHER,
+    SPEC,
+    Chant,
+    boxes,
+    git,
+    make_project,
+    write_spec,
+)
 
 
 @pytest.fixture
@@ -21,6 +30,31 @@ def test_an_uninitialized_project_is_told_what_to_do(tmp_path):
         for tool in ("chant_spec_list", "chant_ready", "chant_status"):
             assert chant.error(tool) == expected
         assert chant.error("chant_spec_get", id="001") == expected
+
+
+@pytest.mark.parametrize("kept", ["config.md", "archive/2026-01-22/2026-01-22-001-abc.md"])
+def test_a_clone_of_a_project_is_a_project(tmp_path, kept):
+    """Git keeps no empty directories."""
+    git(tmp_path, "init", "--quiet", "house")
+    (tmp_path / "house" / ".chant" / "specs").mkdir(parents=True)
+    path = tmp_path / "house" / ".chant" / kept
+    path.parent.mkdir(parents=True, exist_ok=True)
+    field = "status: completed" if "archive" in kept else "project: {name: house}"
+    path.write_text(f"---\n{field}\n---\n# Done\n", encoding="utf-8")
+    git(tmp_path / "house", "add", "-A")
+    git(tmp_path / "house", "commit", "--quiet", "-m", "first")
+    git(tmp_path, "clone", "--quiet", "house", "copy")
+    clone = tmp_path / "copy"
+    assert not (clone / ".chant" / "specs").exists()
+    with Chant(clone) as chant:
+        assert chant.json("chant_status")["total"] == 0
+        assert chant.json("chant_spec_list")["specs"] == []
+        made = chant.result("chant_add", description="Begin")["structuredContent"]["id"]
+        assert [one["id"] for one in chant.json("chant_ready")["specs"]] == [made]
+        assert "No log file found" in chant.error("chant_log", id=made)
+        chant.text("chant_spec_update", id=made, status="in_progress")
+        chant.text("chant_spec_update", id=made, status="completed")
+        assert chant.text("chant_archive", id=made).startswith("Archived spec: ")
 
 
 def test_a_missing_id_is_named(project):

@@ -18,6 +18,7 @@ from clew.advisors.documents.document import parse
 from clew.advisors.documents.model import Document, Finding
 from clew.advisors.documents.templates import Kind
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import shown_path
 
 _MAIN: Final[tuple[Kind, ...]] = ("vision", "architecture")
@@ -132,7 +133,7 @@ def _spec_links(project: Path) -> list[SpecLink]:
     """The specs that were made from features."""
     from clew.specs.store.store import open_store
 
-    if not (project / ".chant" / "specs").is_dir():
+    if not ProjectPaths(project).has_specs:
         return []
     heads = open_store(project=str(project)).heads(archived=True)
     return [

@@ -15,6 +15,7 @@ from clew.hosts.model import Scope
 from clew.hosts.register import Report
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome
+from clew.kit.paths import ProjectPaths
 
 _AGENTS = {
     "claude": "claude-code",
@@ -65,7 +66,7 @@ def init(  # noqa: PLR0913 - one parameter per option
     from clew.specs.change.init import initialize, project_name
 
     root = _root(project)
-    fresh = not (root / ".chant" / "specs").is_dir()
+    fresh = not ProjectPaths(root).has_specs
     if fresh and is_interactive() and not (name or agents):
         name, agents = _ask(project_name(root))
     made = initialize(

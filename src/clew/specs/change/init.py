@@ -59,7 +59,7 @@ def initialize(
 ) -> InitReport:
     """Make what is missing; what is there stays. `prompts` are texts by name."""
     paths = ProjectPaths(project)
-    created = not paths.specs.is_dir()
+    created = not paths.has_specs
     for directory in _DIRECTORIES:
         (paths.chant / directory).mkdir(parents=True, exist_ok=True)
     paths.make_store()

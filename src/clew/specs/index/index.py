@@ -129,7 +129,7 @@ class Index:
         if self._watch is not None and self._watch.is_ours:
             self._watch.changed_files()  # what happened until now is about to be seen
         elif self._watchable:
-            self._watch = Watch.start(self._paths.specs)
+            self._watch = Watch.start(self._paths.chant)
             self._watchable = self._watch is not None
 
     def _look_at(self, paths: set[str]) -> None:

@@ -56,7 +56,7 @@ def open_store(settings: Mapping[str, str] | None = None, project: str | None = 
         if project or (settings or {}).get("project"):
             raise
         raise NotFound(NOT_INITIALIZED) from error
-    if not (root / ".chant" / "specs").is_dir():
+    if not ProjectPaths(root).has_specs:
         raise NotFound(NOT_INITIALIZED)
     with _stores_guard:
         store = _stores.pop(root, None)
@@ -228,6 +228,7 @@ class SpecStore:
                 raise Conflict(f"Spec '{name}' exists already", "Choose another id.")
             path = self.paths.spec_file(name)
             title = _checked(raw, self.paths.relative(path)).title
+            path.parent.mkdir(exist_ok=True)
             _write_new(path, raw)
             audit.record(self.paths, name, "created", actor, title=title)
         return self.load(name)

@@ -67,7 +67,7 @@ def status_after(run: Run) -> str | None:
 def _update_spec(work: Workspace, run: Run) -> list[str]:
     """Give the spec its status; the specs that this unblocks."""
     status = status_after(run)
-    if status is None or not (work.paths.chant / "specs").is_dir():
+    if status is None or not work.paths.has_specs:
         return []
     try:
         if status == "completed":
