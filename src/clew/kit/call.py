@@ -27,6 +27,8 @@ class Call:
     asks before it changes anything.
     """
 
+    is_task = False  # whether the caller asks for the result later, and the call may take long
+
     def __init__(
         self,
         *,

@@ -82,10 +82,13 @@ def work_list(arguments: JsonObject, call: Call) -> Answer:
     """The processes at work and, if asked for, those that ended."""
     from clew.work.journal.sqlite import read_journal
     from clew.work.journal.status_files import list_processes
+    from clew.work.split.background import split_processes
 
-    with read_journal(_opened(call).paths) as journal:
+    paths = _opened(call).paths
+    with read_journal(paths) as journal:
         found = list_processes(
             journal,
+            split_processes(paths),
             process_id=arguments.get("process_id"),
             include_completed=arguments.get("include_completed", False),
         )
@@ -174,8 +177,9 @@ def watch_stop(arguments: JsonObject, call: Call) -> Answer:
 
 
 def split(arguments: JsonObject, call: Call) -> Answer:
-    """Divide a spec into members."""
-    from clew.work.split.split import SplitOptions, split_spec
+    """Divide a spec into members; in the background where an agent is asked and nobody waits."""
+    from clew.work.split.background import begin_split
+    from clew.work.split.split import SplitOptions, agent_to_ask, split_spec
 
     options = SplitOptions(
         force=arguments.get("force", False),
@@ -183,7 +187,10 @@ def split(arguments: JsonObject, call: Call) -> Answer:
         max_depth=arguments.get("max_depth", SplitOptions.max_depth),
     )
     work = _opened(call, repair=False)
-    return _record(split_spec(work, arguments["id"], options, call=call).as_json())
+    spec = work.store.load(arguments["id"])
+    if not call.is_task and agent_to_ask(work.config(), spec, options) is not None:
+        return _record(begin_split(work, spec.id, options))
+    return _record(split_spec(work, spec.id, options, call=call).as_json())
 
 
 def _declared(name: str, description: str, **settings: Any) -> JsonObject:

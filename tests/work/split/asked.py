@@ -1,4 +1,4 @@
-"""An agent for tests that answers what a file says: `asked.py DIRECTORY`, one file a question."""
+"""An agent for tests that answers what a file says, once it is there: `asked.py DIRECTORY`, one file a question."""
 
 import sys
 import time
@@ -10,6 +10,7 @@ if __name__ == "__main__":
     (home / f"prompt-{number}.md").write_text(sys.stdin.read())
     (home / f"cwd-{number}").write_text(str(Path.cwd()))
     answer = home / f"answer-{number}.txt"
-    if not answer.exists():
-        time.sleep(600)
+    deadline = time.monotonic() + 600
+    while not answer.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     print(answer.read_text())

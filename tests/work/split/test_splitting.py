@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 import time
 
@@ -10,9 +12,12 @@ import pytest
 
 from clew.kit.call import Call
 from clew.kit.errors import Cancelled, Conflict, Invalid, NotFound
+from clew.protocol.kernel.tasks import TaskCall
 from clew.specs.files.criteria import parse_criteria
 from clew.work.split.split import undo_split
+from clew.work.tools import split
 from tests.specs.tools.project import Chant
+from tests.support.waiting import wait_until
 from tests.work.merging.making import run_python
 from tests.work.split.conftest import SPEC
 
@@ -301,3 +306,55 @@ def test_the_tool_splits_and_tells(desk):
         assert [member["id"] for member in done["members"]] == [f"{SPEC}.1", f"{SPEC}.2"]
         assert chant.error("chant_split", id=SPEC).startswith("Spec is already split")
         assert chant.error("chant_split", id="nope").startswith("Spec not found: nope")
+
+
+def split_process(chant, status):
+    """The record of the split once it has this status."""
+
+    def look():
+        listed = chant.json("chant_work_list", process_id="split-", include_completed=True)
+        return next((one for one in listed["processes"] if one["status"] == status), None)
+
+    return wait_until(look)
+
+
+def test_the_tool_answers_at_once_where_an_agent_is_asked(desk):
+    desk.spec(CRITERIA)
+    desk.ask()  # the agent waits for its answer
+    with Chant(desk.root) as chant:
+        begun = chant.json("chant_split", id="001", max_depth=2)
+        assert set(begun) == {"process_id", "spec_id", "pid", "started_at", "mode", "options"}
+        assert begun["process_id"] == f"split-{SPEC}-{begun['pid']}"
+        assert begun["options"] == {"force": False, "recursive": False, "max_depth": 2}
+        assert split_process(chant, "running")["pid"] == begun["pid"]
+        assert "is being split already" in chant.error("chant_split", id="001")
+        desk.ask("nonsense", ANSWER)
+        done = split_process(chant, "completed")
+        assert done["members"] == [f"{SPEC}.1", f"{SPEC}.2"]
+        assert (done["method"], done["message"]) == (
+            "model",
+            f"Split spec '{SPEC}' into 2 members",
+        )
+    assert desk.store.load(SPEC).type == "group"
+
+
+def test_a_task_waits_for_the_agent(desk):
+    desk.spec(CRITERIA)
+    desk.ask(ANSWER)
+    call = TaskCall({"project": str(desk.root)}, {}, lambda _text: None)
+    done = split({"id": SPEC}, call).structured()
+    assert (done["method"], len(done["members"])) == ("model", 2)
+
+
+def test_a_split_that_was_killed_has_failed_and_can_be_begun_again(desk):
+    desk.spec(CRITERIA)
+    desk.ask()
+    with Chant(desk.root) as chant:
+        begun = chant.json("chant_split", id="001")
+        os.kill(begun["pid"], signal.SIGKILL)
+        assert split_process(chant, "failed")["failure"] == "The split ended without a result"
+        desk.ask("nonsense", "nonsense", "nonsense", "nonsense")
+        again = chant.json("chant_split", id="001")
+        assert again["pid"] != begun["pid"]
+        assert split_process(chant, "completed")["method"] == "criteria"
+    assert len(list((desk.root / ".chant" / "processes").glob("split-*.json"))) == 1

@@ -31,6 +31,8 @@ _DISK_TROUBLE = (OSError, sqlite3.Error)
 class TaskCall(Call):
     """A call inside a task: its progress becomes the task's status message."""
 
+    is_task = True
+
     def __init__(
         self,
         settings: Mapping[str, str],

@@ -5,6 +5,7 @@ They are views, never the truth. Writing a file may fail (a full disk, a read-on
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,10 +61,14 @@ def schedule_view(schedule: Schedule) -> JsonObject:
 
 
 def list_processes(
-    journal: Journal | None, *, process_id: str | None = None, include_completed: bool = False
+    journal: Journal | None,
+    others: Iterable[JsonObject] = (),
+    *,
+    process_id: str | None = None,
+    include_completed: bool = False,
 ) -> JsonObject:
     """The documented list: what runs now and, if asked for, what ended, the newest first."""
-    views: list[JsonObject] = []
+    views = list(others)
     if journal is not None:
         views += [_with_failure(run) for run in journal.runs()]
         views += [schedule_view(schedule) for schedule in journal.schedules()]

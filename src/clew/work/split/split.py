@@ -242,10 +242,8 @@ def split_spec(
 ) -> SplitResult:
     """Divide a spec; with `dry_run` only say how."""
     options = options or SplitOptions()
-    if not 1 <= options.max_depth <= _DEEPEST:
-        raise Invalid(f"max_depth must be from 1 to {_DEEPEST}: {options.max_depth}")
     spec = work.store.load(spec_id)
-    _refuse(work.store, spec, options)
+    check_splittable(work.store, spec, options)
     planner = _Planner(work.paths, work.config(), spec, options, call or Call())
     members = planner.members(piece_of(spec), depth=1)
     made = tuple(_new_specs(spec, spec.id, members))
@@ -262,7 +260,10 @@ def piece_of(spec: Spec) -> Piece:
     return Piece(title, _prose(spec.body), criteria, spec.head.target_files)
 
 
-def _refuse(store: SpecStore, spec: Spec, options: SplitOptions) -> None:
+def check_splittable(store: SpecStore, spec: Spec, options: SplitOptions) -> None:
+    """Refuse what cannot be split, or not so."""
+    if not 1 <= options.max_depth <= _DEEPEST:
+        raise Invalid(f"max_depth must be from 1 to {_DEEPEST}: {options.max_depth}")
     if spec.type in GROUP_TYPES or store.graph().members(spec.id):
         raise Conflict(f"Spec is already split: {spec.id}", "Split one of its members.")
     if spec.head.archived or spec.status not in ("pending", "ready", "blocked"):
@@ -274,6 +275,16 @@ def _refuse(store: SpecStore, spec: Spec, options: SplitOptions) -> None:
             f"Spec '{spec.id}' says that its parts are tightly coupled; splitting would not help",
             "Change its text, or split it all the same with force.",
         )
+
+
+def agent_to_ask(config: Config, spec: Spec, options: SplitOptions) -> AgentChoice | None:
+    """The agent to ask; None where none is configured, or it is not to be asked."""
+    named = config.value("defaults", "provider") or config.maps("parallel", "agents")
+    if options.without_model or not (named or options.model):
+        return None
+    model = options.model or os.environ.get(MODEL_VARIABLE)
+    wanted = WorkOptions(model=model or config.text("defaults", "split_model"), permission="read")
+    return workers_of(config, wanted, spec)[0].choice
 
 
 @dataclass
@@ -309,7 +320,7 @@ class _Planner:
         return member
 
     def _by_model(self, piece: Piece) -> list[Member] | None:
-        choice = self._choice()
+        choice = agent_to_ask(self.config, self.spec, self.options)
         if choice is None:
             return None
         wrong: list[str] = []
@@ -334,17 +345,6 @@ class _Planner:
             + "; ".join(wrong[:3])
         )
         return None
-
-    def _choice(self) -> AgentChoice | None:
-        """The agent to ask; None where none is configured, or it is not to be asked."""
-        named = self.config.value("defaults", "provider") or self.config.maps("parallel", "agents")
-        if self.options.without_model or not (named or self.options.model):
-            return None
-        model = self.options.model or os.environ.get(MODEL_VARIABLE)
-        wanted = WorkOptions(
-            model=model or self.config.text("defaults", "split_model"), permission="read"
-        )
-        return workers_of(self.config, wanted, self.spec)[0].choice
 
     def _prompt(self, piece: Piece, wrong: list[str]) -> str:
         text = _as_markdown(piece)
