@@ -24,7 +24,7 @@ MODES = ("good", "slow", "nowork", "refuse", "hang", "drop", "garbage", *failure
 FOREIGN = {"hello": ["this is no answer"]}
 _FOR_WORKERS = ("slow", "nowork", "refuse", "drop")  # titles and summaries get good answers
 _LONGEST_HOLD = 900.0
-_PIECES_BEFORE_DROP = 3
+_PIECES_BEFORE_DROP = 2
 
 
 @dataclass

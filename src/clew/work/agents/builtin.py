@@ -10,17 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-import urllib.error
-import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clew.kit import jsontext
-from clew.kit.errors import ClewError, Invalid, Unavailable
+from clew.kit.errors import ClewError, Invalid
 from clew.kit.jsontext import JsonObject
 from clew.kit.text.display import os_reason
+from clew.work.agents.completions import Reply, Retry, Service, ServiceFailed, Usage
 from clew.work.processes.child import run_command
 
 _LARGEST_FILE = 256 * 1024
@@ -40,16 +36,13 @@ _TOOLS: dict[str, tuple[str, dict[str, str]]] = {
 }
 _OPENAI = "https://api.openai.com/v1"
 _OLLAMA = "http://127.0.0.1:11434"
-_AGAIN = (429, 500, 502, 503, 504, 529)
-_TRIES = 4
-_LONGEST_WAIT = 60.0
-_ANSWER_SECONDS = 600
-_LARGEST_ANSWER = 32 * 1024 * 1024
+_MOST_NUDGES = 3
 _SYSTEM = (
     "You work in a git worktree through the tools you are given. Use them until the task is done, "
     "then call task_complete with a summary. Paths are relative to the worktree."
 )
 _NUDGE = "Go on with the tools. Call task_complete when the task is done, or say there why not."
+_CUT_OFF = "Your answer was cut off at its greatest length. Go on in smaller steps."
 
 
 def tool_schemas(*, read_only: bool) -> list[JsonObject]:
@@ -136,89 +129,100 @@ class LoopTools:
         return place
 
 
-@dataclass(frozen=True)
-class Service:
-    """Where the model is."""
-
-    url: str
-    model: str
-    key: str | None
-
-    def ask(self, messages: list[JsonObject], tools: list[JsonObject]) -> JsonObject:
-        """The model's next message; a service that is busy is asked again."""
-        body = {"model": self.model, "messages": messages, "tools": tools}
-        for attempt in range(1, _TRIES + 1):
-            try:
-                return self._post(body)
-            except urllib.error.HTTPError as error:
-                said = error.read(2000).decode("utf-8", "replace")
-                wait = _seconds(error.headers.get("Retry-After"), 2.0**attempt)
-                if error.code not in _AGAIN or attempt == _TRIES or wait > _LONGEST_WAIT:
-                    raise Unavailable(
-                        f"The model's service answered {error.code} (retry-after: {wait:.0f}): {said}"
-                    ) from None
-                time.sleep(wait)
-            except (OSError, TimeoutError) as error:
-                if attempt == _TRIES:
-                    raise Unavailable(f"Connection error at {self.url}: {error}") from None
-                time.sleep(2.0**attempt / 2)
-        raise AssertionError
-
-    def _post(self, body: JsonObject) -> JsonObject:
-        headers = {"Content-Type": "application/json"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
-        request = urllib.request.Request(  # noqa: S310 (the scheme was checked)
-            self.url, data=jsontext.dumps_bytes(body), headers=headers
-        )
-        with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS) as answer:  # noqa: S310
-            value = jsontext.loads_bytes(answer.read(_LARGEST_ANSWER))
-        try:
-            message: JsonObject = value["choices"][0]["message"]
-        except (KeyError, IndexError, TypeError):
-            raise Invalid("The model's service sent no message", "Is the endpoint right?") from None
-        return message
+class Refused(ClewError):
+    """The model or its service declined to work on this."""
 
 
 def run_loop(service: Service, prompt: str, tools: LoopTools, max_turns: int) -> str:
-    """Let the model work until it says that it is done; its summary."""
+    """Let the model work until it says that it is done; its summary.
+
+    A model that only talks is asked to go on, a few times; its last words then count as its
+    summary. What it has done is judged by its commits, as with every agent.
+    """
     messages: list[JsonObject] = [
         {"role": "system", "content": _SYSTEM},
         {"role": "user", "content": prompt},
     ]
-    schemas = tool_schemas(read_only=tools.read_only)
+    schemas, nudges = tool_schemas(read_only=tools.read_only), 0
     for _ in range(max_turns):
-        message = service.ask(messages, schemas)
-        messages.append(message)
-        text = message.get("content") or ""
-        calls = message.get("tool_calls") or []
-        _say_assistant(text, calls)
-        if not calls:
-            messages.append({"role": "user", "content": _NUDGE})
-        for call in calls:
-            name, given = _called(call)
-            ok, output = tools.call(name, given)
-            if tools.summary is not None:
-                return tools.summary
-            block = {"type": "tool_result", "content": output, "is_error": not ok}
-            _say("user", message={"content": [block]})
-            messages.append({"role": "tool", "tool_call_id": call.get("id"), "content": output})
+        reply = service.ask(messages, schemas)
+        if reply.is_refused:
+            raise Refused(f"The model refused: {reply.refusal or reply.text}")
+        messages.append(reply.message())
+        if reply.calls:
+            nudges = 0
+            messages += _called_tools(reply, tools)
+        elif nudges == _MOST_NUDGES:
+            return reply.text
+        else:
+            nudges += 1
+            said = _CUT_OFF if reply.finish == "length" else _NUDGE
+            messages.append({"role": "user", "content": said})
+        if tools.summary is not None:
+            return tools.summary
     raise Invalid(f"Maximum turns reached: {max_turns}", "Split the spec, or allow more turns.")
 
 
+def _called_tools(reply: Reply, tools: LoopTools) -> list[JsonObject]:
+    """Run the tools of one answer; what they say, as the next request carries it."""
+    answers: list[JsonObject] = []
+    for call in reply.calls:
+        name, given = _called(call)
+        _say("assistant", message={"content": [_tool_use(name, given)]})
+        if given is None:
+            is_cut = reply.finish == "length"
+            ok, output = False, _CUT_OFF if is_cut else "The arguments are not a JSON object"
+        else:
+            ok, output = tools.call(name, given)
+        if tools.summary is not None:
+            break
+        block = {"type": "tool_result", "content": output, "is_error": not ok}
+        _say("user", message={"content": [block]})
+        answers.append({"role": "tool", "tool_call_id": call["id"], "content": output})
+    return answers
+
+
 def main(arguments: list[str]) -> int:
-    """Run the loop as a program; 0 when the model said that the task is complete."""
+    """Run the loop as a program; 0 when the model came to an end by itself."""
     options = _options(arguments)
+    pieces, failure, summary = _Pieces(), None, ""
+    service = None
     try:
-        service = _service(options)
+        service = _service(options, pieces)
         _say("system", subtype="init", model=service.model)
         tools = LoopTools(Path.cwd(), read_only=options.read_only)
         summary = run_loop(service, sys.stdin.read(), tools, options.max_turns)
-    except (ClewError, jsontext.JsonError) as error:
-        _say("result", is_error=True, result=str(error))
-        return 1
-    _say("result", is_error=False, result=summary)
-    return 0
+    except ClewError as error:
+        failure, summary = error, str(error)
+    usage = service.usage if service else Usage()
+    tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    told: JsonObject = {} if usage.cost_usd is None else {"total_cost_usd": usage.cost_usd}
+    if isinstance(failure, Refused):
+        told["stop_reason"] = "refusal"
+    if isinstance(failure, ServiceFailed):
+        told["api_error_status"] = failure.status
+    _say("result", is_error=failure is not None, result=summary, usage=tokens, **told)
+    return 0 if failure is None else 1
+
+
+class _Pieces:
+    """What the model says, printed as soon as a line of it is whole."""
+
+    def __init__(self) -> None:
+        self._open = ""
+
+    def add(self, text: str) -> None:
+        whole, _, self._open = f"{self._open}{text}".rpartition("\n")
+        if whole.strip():
+            _say("assistant", message={"content": [{"type": "text", "text": whole}]})
+
+
+def _say_retry(retry: Retry) -> None:
+    delay = round(retry.seconds * 1000)
+    _say(
+        "system", subtype="api_retry", attempt=retry.attempt, retry_delay_ms=delay,
+        error_status=retry.status, error=retry.reason,
+    )  # fmt: skip
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -231,7 +235,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _service(options: argparse.Namespace) -> Service:
+def _service(options: argparse.Namespace, pieces: _Pieces) -> Service:
     if options.api == "ollama":
         host = options.endpoint or os.environ.get("OLLAMA_HOST") or _OLLAMA
         host = host if "://" in host else f"http://{host}"
@@ -241,38 +245,26 @@ def _service(options: argparse.Namespace) -> Service:
         key = os.environ.get("OPENAI_API_KEY")
     if not base.startswith(("http://", "https://")):
         raise Invalid(f"Not an address of a model's service: {base}", "It begins with https://.")
-    return Service(f"{base.rstrip('/')}/chat/completions", options.model, key)
+    url = f"{base.rstrip('/')}/chat/completions"
+    return Service(url, options.model, key, on_text=pieces.add, on_retry=_say_retry)
 
 
-def _called(call: Any) -> tuple[str, JsonObject]:
-    function = call.get("function") or {}
-    given = function.get("arguments") or {}
-    if isinstance(given, str):
-        try:
-            given = jsontext.loads(given)
-        except jsontext.JsonError:
-            given = {}
-    return str(function.get("name")), given if isinstance(given, dict) else {}
+def _called(call: JsonObject) -> tuple[str, JsonObject | None]:
+    """The name of the tool, and its arguments if they are what they must be."""
+    function = call["function"]
+    try:
+        given = jsontext.loads(function["arguments"] or "{}")
+    except jsontext.JsonError:
+        given = None
+    return function["name"], given if isinstance(given, dict) else None
 
 
-def _say_assistant(text: str, calls: list[Any]) -> None:
-    blocks: list[JsonObject] = [{"type": "text", "text": text}] if text else []
-    for call in calls:
-        name, given = _called(call)
-        blocks.append({"type": "tool_use", "name": name, "input": given})
-    if blocks:
-        _say("assistant", message={"content": blocks})
+def _tool_use(name: str, given: JsonObject | None) -> JsonObject:
+    return {"type": "tool_use", "name": name, "input": given}
 
 
 def _say(kind: str, **data: object) -> None:
     print(jsontext.dumps({"type": kind, **data}), flush=True)
-
-
-def _seconds(text: str | None, default: float) -> float:
-    try:
-        return max(0.0, float(text)) if text else default
-    except ValueError:
-        return default
 
 
 if __name__ == "__main__":
