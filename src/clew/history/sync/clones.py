@@ -19,7 +19,7 @@ from clew.history.sync.repositories import check_filters, check_name, index_lock
 from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_line, run_git, run_network_git
-from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
+from clew.kit.locks import LONG_LOCK_TIMEOUT, is_locked, locked, try_lock
 
 _FORMS = ("https://", "http://", "git@", "git://", "ssh://")
 _LOGIN = re.compile(r"^(\w+://)([^/@:]*)(?::[^/@]*)?@")
@@ -132,7 +132,11 @@ def _cloned(clones: Path, name: str, url: str, *, shown: bool) -> Path:
     """The new clone, made under another name and moved to its own when it is whole."""
     existed = clones.is_dir()
     private_directory(clones)
+    for left in clones.glob("%partial-*"):
+        if not is_locked(left / "lock"):  # by a clone that was killed
+            shutil.rmtree(left, ignore_errors=True)
     partial = Path(tempfile.mkdtemp(prefix="%partial-", dir=clones))
+    lock = try_lock(partial / "lock")
     try:
         bare = partial / "clone"
         progress = ["--progress"] if shown else ["--quiet"]
@@ -148,6 +152,8 @@ def _cloned(clones: Path, name: str, url: str, *, shown: bool) -> Path:
         raise Unavailable(words, error.message.replace(url, shown_url(url))) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if lock is not None:
+            lock.release()
         if not existed and not any(clones.iterdir()):
             clones.rmdir()
 
