@@ -200,41 +200,6 @@ def test_a_log_that_is_a_link_is_not_written_through(ground, name):
     ground.assert_untouched()
 
 
-def test_programs_in_a_repositorys_configuration_are_not_run(ground):
-    mark = ground.outside / "pwned"
-    program = f"touch {mark}; false"
-    hooks = ground.root / ".git" / "hooks"
-    hooks.mkdir(exist_ok=True)
-    for name in ("post-checkout", "post-commit", "pre-commit", "reference-transaction"):
-        (hooks / name).write_text(f"#!/bin/sh\n{program}\n")
-        (hooks / name).chmod(0o755)
-    for key in (
-        "core.fsmonitor", "core.pager", "diff.external", "core.editor", "core.sshCommand",
-        "diff.evil.textconv", "diff.evil.command", "filter.evil.clean", "filter.evil.smudge",
-        "credential.helper", "log.showSignature", "gpg.program", "alias.log", "alias.diff-tree",
-        "uploadpack.packObjectsHook", "blame.ignoreRevsFile",
-    ):  # fmt: skip
-        ground.repository.git("config", key, "true" if key.startswith("log.") else program)
-    (ground.root / ".git" / "info").mkdir(exist_ok=True)
-    (ground.root / ".git" / "info" / "attributes").write_text("* diff=evil\n")
-    (ground.root / ".gitattributes").write_text("* diff=evil\n")
-    db = ("--db", ground.database)
-    for command in (
-        [BIN / "commitmux", "sync", *db],
-        [BIN / "commitmux", "sync", "--full", *db],
-        [BIN / "commitmux", "verify", *db],
-        [BIN / "commitmux", "blame", "r", "src/a.py", *db],
-        [BIN / "commitmux", "line-history", "r", "src/a.py", "1", *db],
-        [BIN / "commitmux", "contains", "r", ground.repository.head(), *db],
-        [BIN / "chant", "drift", "--project", ground.root],
-        [BIN / "chant", "activity", "--project", ground.root],
-        [BIN / "clew", "doctor", "--project", ground.root],
-    ):
-        run(command)
-        assert not mark.exists(), command[1:3]
-    ground.assert_untouched()
-
-
 @pytest.mark.parametrize(
     "url",
     [
