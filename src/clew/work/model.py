@@ -182,6 +182,7 @@ class RunRequest:
     prompt: str
     plan: RunPlan = field(default_factory=RunPlan)
     mode: str = "single"
+    attempt: int | None = None  # which one this must be; None is whichever comes next
 
 
 @dataclass(frozen=True)
@@ -319,6 +320,30 @@ class Schedule:
     stop_asked: bool
     created_at: str
     ended_at: str | None
+
+
+class ClaimLost(Conflict):
+    """Somebody else has the spec, or had it since it was looked at."""
+
+
+def lost_claim(run: Run) -> ClaimLost:
+    """Why nobody else gets the spec of this run: who has it."""
+    who = f"run {run.run_id}"
+    if run.phase is Phase.HELD:
+        return ClaimLost(
+            f"Spec '{run.spec_id}' has been taken over ({who})",
+            f"Hand it back with `clew release {run.spec_id}` first.",
+        )
+    if run.is_open:
+        pid = f", PID {run.owner.pid}" if run.owner else ""
+        return ClaimLost(
+            f"Spec '{run.spec_id}' is already being worked ({who}, {run.phase}{pid})",
+            f"Wait for it, or stop it with `clew pause {run.spec_id}`.",
+        )
+    return ClaimLost(
+        f"Spec '{run.spec_id}' was worked by somebody else meanwhile ({who}, {run.phase})",
+        f"See how it went: `clew runs {run.spec_id}`.",
+    )
 
 
 def check_move(before: Phase, after: Phase) -> None:

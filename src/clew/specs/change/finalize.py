@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,19 @@ def finalize(
     allow_no_commits: bool = False,
     commits: Sequence[str] | None = None,
     model: str | None = None,
-    by_agent: bool = False,
+    check: Callable[[Spec], None] | None = None,
 ) -> dict[str, Any]:
     """Complete a spec: criteria checked, members done, nothing uncommitted, commits recorded.
 
-    Whoever knows the commits has looked at the worktree; else they are found by their subjects.
-    What an agent did waits for approval where the configuration wants that.
+    An agent's run knows its commits and has looked at the worktree; else they are found by their
+    subjects.
+    What an agent did waits for approval where the configuration wants that. `check` may refuse the
+    spec as it is while its lock is held.
     """
     spec, found = store.find(spec_id)
     _check_finalizable(spec)
     _check_members(found, spec)
+    by_agent = commits is not None
     if commits is None:
         _check_worktree(store, branch_of(spec, config))
         commits = _found_commits(store.paths.root, spec, allow_none=allow_no_commits)
@@ -49,6 +52,8 @@ def finalize(
     )
 
     def edit(current: Spec) -> Changes:
+        if check is not None:
+            check(current)
         _check_finalizable(current)
         check_move(current.status, "completed")
         fields = move_fields(current, "completed")
@@ -123,12 +128,6 @@ def _found_commits(project: Path, spec: Spec, *, allow_none: bool) -> list[str]:
             f"Commit the work as `chant({spec.id}): ...`, or `chant finalize {spec.id} --allow-no-commits`.",
         )
     return commits
-
-
-def reset(store: SpecStore, spec_id: str, *, actor: str) -> Spec:
-    """Back to pending. The branch and the worktree stay as they are."""
-    full = store.load(spec_id).id
-    return apply_status(store, full, "pending", actor=actor, check=check_resettable)
 
 
 def check_resettable(spec: Spec) -> None:

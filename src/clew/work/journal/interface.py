@@ -34,8 +34,23 @@ class Journal(Protocol):
     def is_active(self) -> bool:
         """Whether anything is under way, or was when its process died: then repair is due."""
 
-    def claim(self, spec_id: str, plan: RunPlan, *, mode: str, run_id: str | None = None) -> Run:
-        """A new run of the spec, owned by this process; refused while another one is open."""
+    def progress(self) -> str:
+        """A text that is another one after every move of a run and every step of a merge."""
+
+    def claim(
+        self,
+        spec_id: str,
+        plan: RunPlan,
+        *,
+        mode: str,
+        run_id: str | None = None,
+        attempt: int | None = None,
+    ) -> Run:
+        """A new run of the spec, owned by this process; refused while another one is open.
+
+        Whoever names the attempt has looked at the one before it. The claim is refused as well if
+        there has been another since, or if the spec does not have that one's status yet.
+        """
 
     def move(
         self,

@@ -33,6 +33,7 @@ from clew.work.model import (
     ScheduleStatus,
     check_move,
     check_spec_id,
+    lost_claim,
     new_run_id,
     now_text,
 )
@@ -73,11 +74,34 @@ class SqliteJournal:
         """Whether anything is under way, or was when its process died: then repair is due."""
         return bool(self._query(IS_ACTIVE)[0][0])
 
-    def claim(self, spec_id: str, plan: RunPlan, *, mode: str, run_id: str | None = None) -> Run:
-        """A new run of the spec, owned by this process; refused while another one is open."""
+    def progress(self) -> str:
+        """A text that is another one after every move of a run and every step of a merge."""
+        rows = self._query(
+            "SELECT (SELECT max(number) FROM moves), (SELECT count(*) FROM merges),"
+            " (SELECT max(updated_at) FROM merges)"
+        )
+        return " ".join(map(str, rows[0]))
+
+    def claim(
+        self,
+        spec_id: str,
+        plan: RunPlan,
+        *,
+        mode: str,
+        run_id: str | None = None,
+        attempt: int | None = None,
+    ) -> Run:
+        """A new run of the spec, owned by this process; refused while another one is open.
+
+        Whoever names the attempt has looked at the one before it. The claim is refused as well if
+        there has been another since, or if the spec does not have that one's status yet.
+        """
         run_id, owner = run_id or new_run_id(), own_identity()
         with self._transaction():
             self._refuse_second(check_spec_id(spec_id))
+            newest = self.latest(spec_id) if attempt is not None else None
+            if newest is not None and (newest.attempt + 1 != attempt or newest.settled_at is None):
+                raise lost_claim(newest)
             self._query(
                 "INSERT INTO runs (run_id, spec_id, attempt, phase, mode, agent, model, plan,"
                 " owner_pid, owner_started, owner_boot, finisher, continues, created_at)"
@@ -151,9 +175,10 @@ class SqliteJournal:
         """Runs, the newest first."""
         of_spec = "" if spec_id is None else " AND spec_id = ?"
         among = "" if phases is None else f" AND phase IN ({_quoted(phases)})"
+        by_time = "" if spec_id is not None else "created_at DESC, "  # a clock may be set back
         rows = self._query(
             f"SELECT * FROM runs WHERE 1{of_spec}{among}"  # noqa: S608 (fixed texts)
-            " ORDER BY created_at DESC, attempt DESC LIMIT ?",
+            f" ORDER BY {by_time}attempt DESC LIMIT ?",
             *([] if spec_id is None else [spec_id]),
             limit,
         )
@@ -283,18 +308,8 @@ class SqliteJournal:
 
     def _refuse_second(self, spec_id: str) -> None:
         other = self.open_run(spec_id)
-        if other is None:
-            return
-        if other.phase is Phase.HELD:
-            raise Conflict(
-                f"Spec '{spec_id}' has been taken over (run {other.run_id})",
-                f"Hand it back with `clew release {spec_id}` first.",
-            )
-        pid = f", PID {other.owner.pid}" if other.owner else ""
-        raise Conflict(
-            f"Spec '{spec_id}' is already being worked (run {other.run_id}, {other.phase}{pid})",
-            f"Wait for it, or stop it with `clew pause {spec_id}`.",
-        )
+        if other is not None:
+            raise lost_claim(other)
 
     def _note_move(self, run_id: str, before: Phase | None, after: Phase, note: str | None) -> None:
         self._query(

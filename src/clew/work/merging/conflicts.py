@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +83,35 @@ def close_resolved_conflicts(root: Path, store: SpecStore, target: str) -> list[
 
 def needs_attention(store: SpecStore, spec_id: str, reason: str) -> None:
     """A spec whose work is done but cannot get into the main branch waits for somebody."""
-    if store.load(spec_id).status == "completed":
-        apply_status(store, spec_id, "needs_attention", actor=ACTOR, reason=reason)
+    with suppress(_Overtaken):
+        check = _only_from("completed")
+        apply_status(store, spec_id, "needs_attention", actor=ACTOR, reason=reason, check=check)
 
 
 def complete_again(store: SpecStore, spec_id: str, reason: str) -> bool:
     """The way back from there; only if its criteria are still met."""
     if not _waits(store, spec_id) or parse_criteria(store.load(spec_id).body).unchecked:
         return False
-    apply_status(store, spec_id, "completed", actor=ACTOR, force=True, reason=reason)
+    check = _only_from("needs_attention")
+    try:
+        apply_status(
+            store, spec_id, "completed", actor=ACTOR, force=True, reason=reason, check=check
+        )
+    except _Overtaken:
+        return False
     return True
+
+
+class _Overtaken(Exception):
+    """Somebody moved the spec meanwhile."""
+
+
+def _only_from(status: str) -> Callable[[Spec], None]:
+    def check(spec: Spec) -> None:
+        if spec.status != status:
+            raise _Overtaken
+
+    return check
 
 
 def _waits(store: SpecStore, spec_id: str | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.kit.files import private_directory, write_atomic
@@ -35,7 +36,17 @@ from clew.work.agents.options import (
 )
 from clew.work.agents.programs import agent_named, check_agent
 from clew.work.agents.prompt import build_prompt, prompt_name
-from clew.work.model import FailureClass, Phase, Run, RunPlan, RunRequest, check_spec_id, new_run_id
+from clew.work.model import (
+    ClaimLost,
+    FailureClass,
+    Phase,
+    Run,
+    RunPlan,
+    RunRequest,
+    check_spec_id,
+    lost_claim,
+    new_run_id,
+)
 from clew.work.paths import git_common_directory
 from clew.work.processes.daemon import start_detached
 from clew.work.runs.reconcile import update_spec_statuses
@@ -65,16 +76,19 @@ def preflight(paths: ProjectPaths, request: RunRequest) -> RunRequest:
     return replace(request, plan=replace(request.plan, program=program))
 
 
+Claim = Callable[[], Run]
+
+
 def start_run(
     work: Workspace,
     request: RunRequest,
     seconds: float = START_SECONDS,
-    on_claim: Callable[[Run], None] | None = None,
+    claiming: Callable[[Claim], Run] = lambda claim: claim(),
 ) -> Run:
     """Start a run and wait a moment for its agent; a failure to start is raised in its own words.
 
     When the moment passes, because a worktree takes long to set up, the run goes on by itself.
-    `on_claim` is called once the spec is claimed; what it raises gives the claim back.
+    `claiming` makes the claim, with what belongs to it.
     """
     work.paths.refuse_links_out()
     if not request.plan.program:
@@ -83,20 +97,25 @@ def start_run(
     directory = private_directory(work.paths.run_directory(run_id))
     lock = try_lock(work.paths.run_lock(run_id))
     assert lock is not None  # nobody else knows the id
+
+    claimed: list[Run] = []
+
+    def claim() -> Run:
+        named: dict[str, Any] = {"run_id": run_id, "attempt": request.attempt}
+        run = work.journal.claim(request.spec_id, request.plan, mode=request.mode, **named)
+        claimed.append(run)
+        return run
+
     try:
-        run = work.journal.claim(request.spec_id, request.plan, mode=request.mode, run_id=run_id)
-    except BaseException:
-        lock.release()
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
-    try:
-        if on_claim is not None:
-            on_claim(run)
+        run = claiming(claim)
         write_atomic(directory / "prompt.md", request.prompt, mode=0o600)
         start_supervisor(work.paths, run, lock, seconds)
-    except (OSError, ClewError) as error:
+    except BaseException as error:
         lock.release()
-        _give_back(work, run, str(error))
+        if not claimed:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif isinstance(error, OSError | ClewError):
+            _give_back(work, claimed[0], str(error))
         raise
     return work.journal.get(run.run_id)
 
@@ -158,9 +177,10 @@ def start_work(
 ) -> Run:
     """Start an agent on a spec; a failure to start is raised in its own words."""
     request = prepare_work(work, spec_id, options, mode=mode)
-    branch = branch_of(request.spec_id, request.plan.worktree.branch_prefix)
     try:
-        return start_run(work, request, seconds, on_claim=lambda run: _take(work, run, branch))
+        return start_run(work, request, seconds, partial(_take, work, request))
+    except ClaimLost:
+        raise
     except (ClewError, OSError):
         update_spec_statuses(work)  # if there was a run, its spec follows at once
         raise
@@ -174,6 +194,11 @@ def prepare_work(
     config, spec = work.config(), work.store.load(spec_id)
     journal = work.journal if work.paths.journal.exists() else None
     earlier = journal.latest(spec.id) if journal else None
+    if earlier is not None and earlier.is_open:
+        raise lost_claim(earlier)
+    if earlier is not None and earlier.settled_at is None:
+        update_spec_statuses(work)
+        spec = work.store.load(spec.id)
     check_startable(work.store, spec, options, earlier)
     if not options.skip_criteria:
         check_quality(work.store, config, spec)
@@ -202,7 +227,7 @@ def prepare_work(
     )
     brief = partial(work.wiring.brief, work.root) if work.wiring.brief else None
     prompt = build_prompt(work.paths, config, spec, plan, earlier=earlier, brief=brief)
-    request = RunRequest(spec.id, prompt, plan, mode)
+    request = RunRequest(spec.id, prompt, plan, mode, earlier.attempt + 1 if earlier else 1)
     return preflight(work.paths, _continued(request, earlier) if earlier else request)
 
 
@@ -311,12 +336,21 @@ def _continued(request: RunRequest, earlier: Run) -> RunRequest:
     return replace(following, plan=replace(following.plan, agent=request.plan.agent))
 
 
-def _take(work: Workspace, run: Run, branch: str) -> None:
-    """The spec follows the claim: in progress, on its branch."""
+def _take(work: Workspace, request: RunRequest, claim: Claim) -> Run:
+    """Claim the spec while its lock is held: it is as it was checked, and nobody else has it.
+
+    With the claim it is in progress, on its branch.
+    """
+    branch = branch_of(request.spec_id, request.plan.worktree.branch_prefix)
+    claimed: list[Run] = []
 
     def edit(spec: Spec) -> Changes:
+        refuse_ended(spec)
         check_move(spec.status, "in_progress")
+        run = claimed[0] if claimed else claim()
+        claimed[:] = [run]
         fields = {**move_fields(spec, "in_progress"), "branch": branch}
         return Changes(fields, note=f"run {run.run_id} by pid {os.getpid()}")
 
-    after_move(work.store, work.store.change(run.spec_id, edit, actor=ACTOR), actor=ACTOR)
+    after_move(work.store, work.store.change(request.spec_id, edit, actor=ACTOR), actor=ACTOR)
+    return claimed[0]

@@ -81,17 +81,26 @@ def _update_spec(work: Workspace, run: Run) -> list[str]:
     return []
 
 
+class _Overtaken(Exception):
+    """Somebody changed the spec or began another run meanwhile."""
+
+
 def _complete(work: Workspace, run: Run) -> list[str]:
     from clew.specs.change.finalize import finalize
     from clew.work.runs.verdict import commits_of
 
     spec = work.store.load(run.spec_id)
-    if not _is_current(work, run) or spec.status not in _AT_WORK:
-        return []
     commits = [line.split(" ", 1)[0] for line in reversed(commits_of(work.paths, run))]
-    known: dict[str, Any] = {"commits": commits, "model": run.model, "by_agent": True}
+    known: dict[str, Any] = {"commits": commits, "model": run.model}
+
+    def check(spec: Spec) -> None:
+        if not _is_current(work, run) or spec.status not in _AT_WORK:
+            raise _Overtaken
+
     try:
-        done = finalize(work.store, work.config(), spec.id, actor=_ACTOR, **known)
+        done = finalize(work.store, work.config(), spec.id, actor=_ACTOR, check=check, **known)
+    except _Overtaken:
+        return []
     except ClewError as error:  # somebody took a tick away, or changed the worktree, meanwhile
         _move(work, run, "needs_attention", error.message)
         return []

@@ -26,7 +26,7 @@ from clew.specs.model import Spec
 from clew.specs.query.logs import read_log
 from clew.work.journal.run_log import read_events
 from clew.work.journal.status_files import write_views
-from clew.work.model import AT_REST, LEGAL_MOVES, Phase, Request, Run
+from clew.work.model import AT_REST, LEGAL_MOVES, ClaimLost, Phase, Request, Run, lost_claim
 from clew.work.paths import worktree_of
 from clew.work.processes.daemon import lock_after
 from clew.work.processes.identity import send_signal
@@ -300,8 +300,19 @@ def reset_spec(work: Workspace, spec_id: str, *, actor: str) -> Spec:
     """Put a spec back to pending, the work on it ended first; branch and worktree stay."""
     spec = work.store.load(spec_id)
     finalize.check_resettable(spec)
-    _end_work(work, spec.id)
-    return finalize.reset(work.store, spec.id, actor=actor)
+
+    def check(current: Spec) -> None:
+        finalize.check_resettable(current)
+        run = work.journal.open_run(spec.id) if work.paths.journal.exists() else None
+        if run is not None:
+            raise lost_claim(run)
+
+    while True:
+        _end_work(work, spec.id)
+        try:
+            return apply_status(work.store, spec.id, "pending", actor=actor, check=check)
+        except ClaimLost:  # somebody began anew just now
+            continue
 
 
 def delete_spec(work: Workspace, spec_id: str, *, actor: str) -> None:
@@ -312,9 +323,17 @@ def delete_spec(work: Workspace, spec_id: str, *, actor: str) -> None:
 
 
 def _end_work(work: Workspace, spec_id: str) -> None:
-    if work.paths.journal.exists():
-        with suppress(NotFound):  # nobody works on it, or a person holds it
+    """Cancel the run that has the spec, be it an agent's or in a person's hands."""
+    run = work.journal.open_run(spec_id) if work.paths.journal.exists() else None
+    if run is None:
+        return
+    with suppress(NotFound):  # it ended by itself
+        if run.phase is not Phase.HELD:
             stop_run(work, spec_id, Request.CANCEL)
+        else:
+            note = "the spec was given up"
+            write_views(work.paths, work.journal.move(run.run_id, Phase.CANCELLED, note=note))
+            update_spec_statuses(work)
 
 
 def _hold(work: Workspace, spec: Spec, *, force: bool) -> Run | None:
