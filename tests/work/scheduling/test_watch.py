@@ -218,8 +218,8 @@ def test_ready_specs_are_started_only_if_asked(shop):
     watch = Watch(shop.root, say=said.append)
 
     def is_over():
-        watch.look()
-        return watch.is_idle()
+        watch.look_if_changed()
+        return watch.is_idle
 
     wait_until(is_over)
     assert status_of(shop, "001") == "needs_attention"  # it left a file that it did not commit

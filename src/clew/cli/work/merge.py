@@ -118,11 +118,11 @@ def watch(*, once: bool, dry_run: bool, project: str | None, **given: Any) -> Ou
         if given["stop_it"]:
             pid = stop_watch(work.paths, 30)
             return Outcome({"pid": pid}, (f"Sent stop signal to watch process (PID: {pid})",))
-        if given["background"]:
-            pid = start_watch(work)
+        poll = given["poll_interval"]
+        options = WatchOptions(given["start"], dry_run, poll / 1000 if poll else None)
+        if given["background"] and not dry_run:
+            pid = start_watch(work, options)
             return Outcome({"pid": pid}, (f"Started watch process (PID: {pid})",))
-    poll = given["poll_interval"]
-    options = WatchOptions(given["start"], dry_run, poll / 1000 if poll else None)
     return _watched(work, options, once=once)
 
 

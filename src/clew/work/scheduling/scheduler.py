@@ -14,13 +14,14 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
-from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.kit.errors import ClewError, NotFound
 from clew.kit.jsontext import JsonObject
 from clew.work.agents.options import WorkOptions
 from clew.work.merging.queue import MergeResult
 from clew.work.model import (
     AT_REST,
     OPEN,
+    ClaimLost,
     MergeStatus,
     Phase,
     Run,
@@ -109,8 +110,9 @@ class Scheduler:
             is_idle = not self._active and not waits
             if not self._merging and (is_idle or self._stopping == ASKED):
                 return self._result()
-            select.select([signals], [], [], _LOOK_SECONDS)
-            signals.clear()
+            signals.clear()  # the ends of git's processes must not wake it
+            if not signals.stop_asked:
+                select.select([signals], [], [], _LOOK_SECONDS)
 
     def _look_for_stop(self, signals: Signals) -> None:
         asked = self._work.journal.schedule(self._schedule.schedule_id).stop_asked
@@ -225,7 +227,7 @@ class Scheduler:
         try:
             options, mode = self._order.options, self._schedule.mode
             run = start_work(self._work, spec_id, options, mode=mode, seconds=_SLOT_SECONDS)
-        except NoFreeAgent:
+        except (NoFreeAgent, ClaimLost):
             return True
         except UnmergedDependency as error:
             return self._merge_first(spec_id, error)
@@ -251,8 +253,6 @@ class Scheduler:
         return True
 
     def _not_started(self, spec_id: str, error: ClewError | OSError) -> bool:
-        if isinstance(error, Conflict) and self._work.journal.open_run(spec_id) is not None:
-            return True  # somebody else was quicker
         self._retry_at.pop(spec_id, None)
         self._say(f"{spec_id}: not started: {error}")
         if isinstance(error, NoCriteria) and spec_id not in self._order.ids:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
+from clew.kit import jsontext
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.jsontext import JsonObject
@@ -20,7 +23,7 @@ from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions
 from clew.work.journal.schedules import end_schedule, scheduler_lock, update_schedule
 from clew.work.journal.status_files import process_view, schedule_view
-from clew.work.model import OPEN, Schedule, ScheduleStatus
+from clew.work.model import OPEN, Run, Schedule, ScheduleStatus
 from clew.work.processes.child import Signals
 from clew.work.processes.daemon import Handshake, be_detached, lock_after, start_detached
 from clew.work.runs.prepare import (
@@ -33,7 +36,14 @@ from clew.work.runs.prepare import (
 )
 from clew.work.scheduling.ready import Wanted, choose, policy_of
 from clew.work.scheduling.scheduler import Order, Scheduler, Stagger
-from clew.work.scheduling.watch import Watch, name_watcher, run_watch, watch_lock, watch_log
+from clew.work.scheduling.watch import (
+    Watch,
+    WatchOptions,
+    name_watcher,
+    run_watch,
+    watch_lock,
+    watch_log,
+)
 from clew.work.workspace import Wiring, Workspace
 
 _SCHEDULER, _WATCH = "scheduler", "watch"
@@ -41,6 +51,8 @@ _WATCH_SECONDS = 10.0
 MOST_WORKERS = 64
 _ANSWER_MARGIN = 0.3
 _PROCESS_SECONDS = 5.0
+_LOOK_SECONDS = 0.02
+Started = TypeVar("Started", Run, Schedule)
 _FIELDS = ("process_id", "spec_id", "pid", "started_at", "mode")
 
 
@@ -56,14 +68,15 @@ def start_schedule(
     except Unavailable as error:
         _end(work, schedule, ScheduleStatus.FAILED, error.message)
         raise
-    return work.journal.schedule(schedule.schedule_id)
+    return _named(lambda: work.journal.schedule(schedule.schedule_id))
 
 
-def start_watch(work: Workspace) -> int:
+def start_watch(work: Workspace, options: WatchOptions | None = None) -> int:
     """Start a watch that outlives this process; its pid."""
     lock = watch_lock(work.paths)
     work.paths.watch_pid.unlink(missing_ok=True)
-    module = (work.wiring.entry, _WATCH)
+    given = jsontext.dumps(asdict(options or WatchOptions()))
+    module = (work.wiring.entry, _WATCH, given)
     heard = start_detached(module, work.paths.store, lock, _WATCH_SECONDS, _WATCH)
     if heard.pid is None:
         raise Unavailable(f"The watch did not start within {_WATCH_SECONDS:g} s", "Try again.")
@@ -76,7 +89,8 @@ def _free_scheduler(work: Workspace) -> HeldLock:
     path = scheduler_lock(work.paths)
     lock = try_lock(path) if other else lock_after(path)
     if lock is None:
-        who = f" (spec: {other.spec_id}, PID: {other.pid})" if other else ""
+        pid = f", PID: {other.pid}" if other and other.pid else ""
+        who = f" (spec: {other.spec_id}{pid})" if other else ""
         raise Conflict(
             f"Another work process is already running{who}",
             "Wait for it, or stop it with `clew pause --all`.",
@@ -104,10 +118,11 @@ def _be_scheduler(wiring: Wiring, directory: Path, ready: Handshake) -> None:
         _end(work, schedule, status, note)
 
 
-def _be_watch(wiring: Wiring, directory: Path, ready: Handshake) -> None:
+def _be_watch(wiring: Wiring, options: WatchOptions, directory: Path, ready: Handshake) -> None:
     """Watch the project whose store this is; the lock came from the starter."""
     with Signals().noted() as signals:
-        watch = Watch(directory.resolve().parents[1], wiring, stop=lambda: signals.stop_asked)
+        root = directory.resolve().parents[1]
+        watch = Watch(root, wiring, options, stop=lambda: signals.stop_asked)
         watch.say = watch_log(watch.paths)
         name_watcher(watch.paths)
         ready.say("supervisor", pid=os.getpid())
@@ -116,9 +131,15 @@ def _be_watch(wiring: Wiring, directory: Path, ready: Handshake) -> None:
 
 
 def main(arguments: list[str], wiring: Wiring) -> int:
-    """`KIND DIRECTORY HANDSHAKE LOCK`: be the scheduler or the watch, the latter two descriptors."""
-    work = {_SCHEDULER: _be_scheduler, _WATCH: _be_watch}[arguments[0]]
-    return be_detached(arguments[1:], partial(work, wiring))
+    """`KIND [OPTIONS] DIRECTORY HANDSHAKE LOCK`: be the scheduler or the watch.
+
+    The options are the watch's; the latter two are descriptors.
+    """
+    kind, *options, directory, handshake, lock = arguments
+    work = partial(_be_scheduler, wiring)
+    if kind == _WATCH:
+        work = partial(_be_watch, wiring, WatchOptions(**jsontext.loads(options[0])))
+    return be_detached([directory, handshake, lock], work)
 
 
 @dataclass(frozen=True)
@@ -176,12 +197,18 @@ def begin_work(
 def _single(work: Workspace, spec_id: str, options: WorkOptions, deadline: float) -> Begun:
     left = max(0.1, deadline - time.monotonic())
     run = start_work(work, spec_id, options, seconds=left)
-    # Its supervisor says who it is; that takes long only where the machine is slow.
-    deadline = time.monotonic() + _PROCESS_SECONDS
-    while run.process_id is None and run.is_open and time.monotonic() < deadline:
-        time.sleep(0.02)
-        run = work.journal.get(run.run_id)
+    run = _named(lambda: work.journal.get(run.run_id))
     return Begun(_record(process_view(run)), run.run_id, None)
+
+
+def _named(look: Callable[[], Started]) -> Started:
+    """What was started, once its process has said who it is; that takes long on a slow machine."""
+    deadline = time.monotonic() + _PROCESS_SECONDS
+    while (found := look()).process_id is None and found.ended_at is None:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_LOOK_SECONDS)
+    return found
 
 
 def _several(

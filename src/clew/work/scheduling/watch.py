@@ -12,7 +12,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +40,7 @@ from clew.work.processes.identity import (
 )
 from clew.work.runs.prepare import start_work
 from clew.work.runs.reconcile import reconcile
+from clew.work.scheduling.picture import Picture, Sight
 from clew.work.workspace import Wiring, Workspace
 from clew.work.worktrees.worktrees import Owner, owners
 
@@ -50,6 +51,7 @@ _LOG = "watch.log"
 _SHORTEST_POLL = 0.1
 _PID_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
+_AGAIN = 60.0  # seconds until a look for what no picture shows
 
 
 @dataclass(frozen=True)
@@ -64,27 +66,34 @@ class WatchOptions:
 
 @dataclass
 class Watch:
-    """One project, looked at again and again."""
+    """One project, looked at again whenever something changed."""
 
     root: Path
     wiring: Wiring = field(default_factory=Wiring)
     options: WatchOptions = field(default_factory=WatchOptions)
     say: Callable[[str], None] = field(default=lambda _: None)
     stop: Callable[[], bool] = field(default=lambda: False)
+    is_idle: bool = False  # nothing was at work or waited for its turn
     _reported: dict[str, str] = field(default_factory=dict)
+    _picture: Picture = ()
+    _looked_at: float = 0.0
+    _waits: bool = False
+    _unmerged: bool = False
 
-    @property
-    def paths(self) -> ProjectPaths:
-        """Where everything of the project's work is."""
-        return ProjectPaths(self.root)
+    def __post_init__(self) -> None:
+        self.paths = ProjectPaths(self.root)
+        self._sight = Sight(self.paths)
 
     def look(self) -> int:
         """Do what is to be done now; how many things that were."""
+        return self._steps((self._reconcile, self._merge, self._clean_up, self._start))
+
+    def _steps(self, steps: Sequence[Callable[[Workspace, Config], int]]) -> int:
         done = 0
         try:
             with Workspace(self.root, self.wiring) as work:
                 config = work.config()
-                for step in (self._reconcile, self._merge, self._clean_up, self._start):
+                for step in steps:
                     try:
                         done += step(work, config)
                     except Cancelled:
@@ -95,13 +104,31 @@ class Watch:
             self.say(f"configuration: {error}")
         return done
 
-    def is_idle(self) -> bool:
-        """Whether nothing is at work and nothing is waiting for its turn, as far as can be seen."""
+    def look_if_changed(self) -> int:
+        """Look if anything changed since the last look, or if that cannot be seen."""
+        picture = self._sight.picture()  # before the look: what changes meanwhile is not missed
+        is_due = self._waits or (self._unmerged and time.monotonic() - self._looked_at >= _AGAIN)
+        if picture == self._picture and not is_due:
+            return 0 if self.is_idle else self._repair()
+        done = self.look()
+        self._picture, self._looked_at = picture, time.monotonic()
+        self._rest()
+        return done
+
+    def _repair(self) -> int:
+        """What runs may have lost its process, which no file shows."""
+        done = self._steps((self._reconcile,))
+        self._rest()
+        return done
+
+    def _rest(self) -> None:
+        """See whether anything is at work or waits for its turn."""
         try:
-            with Workspace(self.root) as work:
-                return not work.journal.is_active() and not work.journal.merges()
+            with read_journal(self.paths) as journal:
+                self._waits = journal is not None and bool(journal.merges())
+                self.is_idle = not self._waits and not (journal is not None and journal.is_active())
         except (ClewError, OSError):  # the steps have reported it; it may pass
-            return False
+            self.is_idle = False
 
     def _reconcile(self, work: Workspace, config: Config) -> int:
         done = [] if self.options.dry_run else reconcile(work)
@@ -112,7 +139,9 @@ class Watch:
     def _merge(self, work: Workspace, config: Config) -> int:
         if not config.flag("watch", "merge"):
             return 0
-        wanted = [branch.spec_id for branch in branches(work, config) if branch.is_due]
+        found = branches(work, config)
+        self._unmerged = any(branch.state != "merged" for branch in found)
+        wanted = [branch.spec_id for branch in found if branch.is_due]
         if self.options.dry_run:
             for name in wanted:
                 self.say(f"{name}: would be merged")
@@ -175,11 +204,11 @@ class Watch:
 
 
 def run_watch(watch: Watch, signals: Signals, *, once: bool = False) -> None:
-    """Look again and again until somebody stops it or, for so long, there is nothing to do."""
+    """Look whenever something changed, until somebody stops it or nothing happens for long."""
     with Workspace(watch.root) as work:
         config = work.config()
     every = float(config.number("watch", "poll_interval_ms") or 5000) / 1000
-    poll = watch.options.poll_seconds or every
+    poll = max(watch.options.poll_seconds or every, _SHORTEST_POLL)
     idle = watch.options.idle_seconds
     if idle is None:
         idle = float(config.number("watch", "idle_timeout_minutes") or 5) * 60
@@ -188,21 +217,30 @@ def run_watch(watch: Watch, signals: Signals, *, once: bool = False) -> None:
     try:
         watch.say(f"watch started (PID: {os.getpid()})")
         while not signals.stop_asked:
-            done = watch.look()
+            done = watch.look_if_changed()
             if once:
                 break
-            if done or not watch.is_idle():
+            if done or not watch.is_idle:
                 busy_at = time.monotonic()
             elif time.monotonic() - busy_at >= idle:
                 watch.say("nothing to do; the watch ends")
                 break
             if done == 0:
-                select.select([signals], [], [], max(poll, _SHORTEST_POLL))
-                signals.clear()
+                _sleep(signals, poll)
     finally:
         watch.say("watch ended")
         with suppress(OSError):
             watch.paths.watch_pid.unlink(missing_ok=True)
+
+
+def _sleep(signals: Signals, seconds: float) -> None:
+    """Sleep until the time is over or somebody asks for the end.
+
+    The ends of git's processes during a look are signals, too: they must not wake it.
+    """
+    signals.clear()
+    if not signals.stop_asked:
+        select.select([signals], [], [], seconds)
 
 
 def watch_log(paths: ProjectPaths) -> Callable[[str], None]:
