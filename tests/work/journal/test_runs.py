@@ -13,7 +13,9 @@ from clew.work.journal.sqlite import read_journal
 from clew.work.model import (
     AgentChoice,
     Check,
+    ClaimLost,
     Limits,
+    MergeStatus,
     Phase,
     Request,
     RunPlan,
@@ -90,6 +92,44 @@ def test_a_spec_can_be_claimed_again_when_its_run_ended(journal):
     assert second.attempt == 2
     assert journal.latest("001") == second
     assert [run.run_id for run in journal.runs(spec_id="001")] == [second.run_id, first.run_id]
+
+
+def test_a_claim_that_names_its_attempt_is_for_no_other(journal):
+    first = journal.claim("001", PLAN, mode="single", attempt=1)
+    journal.move(first.run_id, Phase.FAILED, failure="no")
+    with pytest.raises(ClaimLost, match=f"run {first.run_id}, failed"):  # not on its spec yet
+        journal.claim("001", PLAN, mode="single", attempt=2)
+    journal.update(first.run_id, settled_at=now_text())
+    with pytest.raises(ClaimLost, match="worked by somebody else meanwhile"):
+        journal.claim("001", PLAN, mode="single", attempt=1)
+    assert journal.claim("001", PLAN, mode="single", attempt=2).attempt == 2
+
+
+def test_the_newest_run_is_the_last_claimed_even_if_the_clock_was_set_back(journal, monkeypatch):
+    first = claim(journal)
+    journal.move(first.run_id, Phase.FAILED)
+    monkeypatch.setattr("clew.work.journal.sqlite.now_text", lambda: "2001-01-01T00:00:00.000Z")
+    second = claim(journal)
+    assert journal.latest("001") == second
+
+
+def test_progress_changes_with_moves_and_merges_but_not_with_heartbeats(journal):
+    seen = [journal.progress()]
+
+    def has_changed():
+        seen.append(journal.progress())
+        return seen[-1] != seen[-2]
+
+    run = claim(journal)
+    assert has_changed()
+    journal.update(run.run_id, heartbeat_at=now_text())
+    assert not has_changed()
+    journal.move(run.run_id, Phase.WORKTREE)
+    assert has_changed()
+    entry = journal.queue_merge("001", "chant/001", "main", strategy="merge", delete_branch=False)
+    assert has_changed()
+    journal.update_merge(entry.number, MergeStatus.MERGING)
+    assert has_changed()
 
 
 def test_a_spec_that_somebody_holds_cannot_be_claimed(journal):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
+import time
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -24,6 +26,7 @@ from clew.work.scheduling.watch import (
 from clew.work.worktrees.worktrees import path_of
 from tests.specs.tools.project import Chant
 from tests.support.client import BIN
+from tests.support.proof import amount
 from tests.support.waiting import wait_until
 from tests.work.merging.making import status_of
 
@@ -131,6 +134,64 @@ def test_of_many_starters_one_wins(shop):
         child.communicate(timeout=60)
     assert sorted(child.returncode for child in children) == [0, 1, 1, 1]
     stop_watch(shop.paths, 20)
+
+
+def cost_of(pid):
+    """What a process has used so far: seconds of its own, of its children, and its wake-ups."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        said = dict(line.split(":", 1) for line in file)
+    own, own_system, children, children_system = (int(field) for field in fields[11:15])
+    ticks = os.sysconf("SC_CLK_TCK")
+    wakes = int(said["voluntary_ctxt_switches"])
+    return (own + own_system) / ticks, (children + children_system) / ticks, wakes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_idle_watch_sleeps(shop):
+    """In full: a minute at the usual interval, at most 0.1 % of a core and a wake-up each time."""
+    interval, seconds = amount((0.2, 4), (5.0, 60))
+    for number in range(20):
+        shop.spec(f"{number:03}", False, status="pending")
+    shop.finished("100", {"one.txt": "1\n"}, status="in_progress")
+    command = [BIN / "chant", "watch", "--background", "--poll-interval", str(int(interval * 1000))]
+    subprocess.run(command, cwd=shop.root, check=True, capture_output=True, timeout=60)
+    pid = int((shop.root / ".chant" / "watch.pid").read_text())
+    wait_until(lambda: is_at_rest(pid))
+    before, began = cost_of(pid), time.monotonic()
+    time.sleep(seconds)
+    after, took = cost_of(pid), time.monotonic() - began
+    own, children, wakes = (b - a for a, b in zip(before, after, strict=True))
+    assert children == 0
+    assert own <= amount(0.2, 0.001 * took)
+    assert wakes <= 1.5 * took / interval + 3
+
+
+def is_at_rest(pid):
+    """Whether a process has started no other for a while: its first looks are over."""
+    before = cost_of(pid)
+    time.sleep(1)
+    after = cost_of(pid)
+    return before[1] == after[1] and after[1] > 0
+
+
+def test_what_changes_while_the_watch_sleeps_is_seen(shop):
+    watch = Watch(shop.root)
+    while watch.look_if_changed():
+        pass
+    assert watch.is_idle
+    shop.finished("001", {"one.txt": "1\n"})
+    wait_until(watch.look_if_changed)
+    assert shop.shown("one.txt") == "1\n"
+    file = shop.root / "one.txt"
+    file.write_text("mine\n")
+    shop.finished("002", {"one.txt": "2\n"})
+    wait_until(lambda: watch.look_if_changed() == 0 and shop.entry("002"))
+    assert (shop.entry("002").status, watch.is_idle) == ("waiting", False)
+    file.write_text("1\n")  # which no picture shows
+    wait_until(watch.look_if_changed)
+    assert shop.shown("one.txt") == "2\n"
 
 
 def test_a_killed_watch_leaves_nothing_that_is_in_the_way(shop):

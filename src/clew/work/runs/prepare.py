@@ -178,7 +178,7 @@ def start_work(
     """Start an agent on a spec; a failure to start is raised in its own words."""
     request = prepare_work(work, spec_id, options, mode=mode)
     try:
-        return start_run(work, request, seconds, partial(_take, work, request))
+        return start_run(work, request, seconds, partial(take, work, request))
     except ClaimLost:
         raise
     except (ClewError, OSError):
@@ -190,16 +190,8 @@ def prepare_work(
     work: Workspace, spec_id: str, options: WorkOptions | None = None, *, mode: str = "single"
 ) -> RunRequest:
     """Everything that a run of this spec needs, checked; nothing is changed."""
-    options = options or WorkOptions()
-    config, spec = work.config(), work.store.load(spec_id)
-    journal = work.journal if work.paths.journal.exists() else None
-    earlier = journal.latest(spec.id) if journal else None
-    if earlier is not None and earlier.is_open:
-        raise lost_claim(earlier)
-    if earlier is not None and earlier.settled_at is None:
-        update_spec_statuses(work)
-        spec = work.store.load(spec.id)
-    check_startable(work.store, spec, options, earlier)
+    options, config = options or WorkOptions(), work.config()
+    spec, earlier = startable(work, spec_id, options)
     if not options.skip_criteria:
         check_quality(work.store, config, spec)
         _check_criteria(config, spec, options)
@@ -208,6 +200,7 @@ def prepare_work(
         _check_merged(work, config, spec, settings.base_ref)
     strategy = config.text("defaults", "rotation_strategy") or "none"
     workers = workers_of(config, options, spec)
+    journal = work.journal if work.paths.journal.exists() else None
     running, before = (journal.running_by_worker(), journal.count()) if journal else ({}, 0)
     worker = pick_worker(workers, strategy, running, before)
     if worker is None:
@@ -229,6 +222,19 @@ def prepare_work(
     prompt = build_prompt(work.paths, config, spec, plan, earlier=earlier, brief=brief)
     request = RunRequest(spec.id, prompt, plan, mode, earlier.attempt + 1 if earlier else 1)
     return preflight(work.paths, _continued(request, earlier) if earlier else request)
+
+
+def startable(work: Workspace, spec_id: str, options: WorkOptions) -> tuple[Spec, Run | None]:
+    """The spec and its newest run, if their state allows work now."""
+    spec = work.store.load(spec_id)
+    earlier = work.journal.latest(spec.id) if work.paths.journal.exists() else None
+    if earlier is not None and earlier.is_open:
+        raise lost_claim(earlier)
+    if earlier is not None and earlier.settled_at is None:
+        update_spec_statuses(work)
+        spec = work.store.load(spec.id)
+    check_startable(work.store, spec, options, earlier)
+    return spec, earlier
 
 
 def usual_base(root: Path, config: Config) -> str:
@@ -336,7 +342,7 @@ def _continued(request: RunRequest, earlier: Run) -> RunRequest:
     return replace(following, plan=replace(following.plan, agent=request.plan.agent))
 
 
-def _take(work: Workspace, request: RunRequest, claim: Claim) -> Run:
+def take(work: Workspace, request: RunRequest, claim: Claim) -> Run:
     """Claim the spec while its lock is held: it is as it was checked, and nobody else has it.
 
     With the claim it is in progress, on its branch.
