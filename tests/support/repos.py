@@ -110,3 +110,10 @@ def generate(path, count, *, seed=1, files=40, lines=6):
     repository.git("fast-import", "--quiet", "--force", data="".join(stream).encode())
     repository.git("reset", "-q", "--hard", "main")
     return repository
+
+
+def trust_everything(home):
+    """Let every command of every project run, as the user's own settings can."""
+    file = home / ".config" / "chant" / "config.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\nwork:\n  trust_checks: true\n---\n", encoding="utf-8")

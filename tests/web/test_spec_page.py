@@ -9,6 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from clew.specs.store.consent import Consent, command_hash
 from clew.work.agents.prompt import build_prompt
 from clew.work.model import RunPlan
 from clew.work.scheduling.start import Mode, begin_work
@@ -208,3 +209,24 @@ def test_a_spec_that_is_not_there_says_so(shop, visit):
         opened = visit(server)
         assert opened.go("/specs/nothing-here") == 404
         opened.page.get_by_text("Spec not found").wait_for()
+
+
+def test_commands_are_approved_on_the_page_exactly_as_they_are_shown(shop, visit):
+    shop.spec(READY, "Prove it", criteria=[("It holds\n  check: `make test`", False)])
+    other = command_hash(shop.root, "make other")
+    with shop.serve() as server:
+        opened = visit(server)
+        opened.go(f"/specs/{READY}")
+        page = opened.connected()
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.locator("#commands code", has_text="make test").wait_for()
+        page.locator("input[name=hashes]").evaluate("(field, value) => field.value = value", other)
+        page.get_by_role("button", name="Approve these commands").click()
+        page.get_by_text("No command here has the hash").wait_for()
+        assert Consent(shop.root).approvals() == []
+        opened.go(f"/specs/{READY}")
+        page.get_by_role("button", name="Approve these commands").click()
+        page.get_by_text("Approved 1 command").wait_for()
+    assert [(one.command, one.by) for one in Consent(shop.root).approvals()] == [
+        ("make test", "the board")
+    ]

@@ -77,6 +77,14 @@ def claim_done():
     Tools().call("chant_edit", id=SPEC, status="completed")
 
 
+def change_check(*words):
+    """Name another check command, in the worktree's copy of the spec and in the project's."""
+    for file in (Path(".chant/specs") / f"{SPEC}.md", Path(os.environ["CHANT_SPEC_FILE"])):
+        if file.exists():
+            text = re.sub(r"(?m)^  check: .*$", f"  check: {' '.join(words)}", file.read_text())
+            file.write_text(text)
+
+
 def drop_criteria():
     tools = Tools()
     body = json.loads(tools.call("chant_spec_get", id=SPEC))["body"]

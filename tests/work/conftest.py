@@ -14,7 +14,7 @@ from clew.work.processes.identity import processes_of_run
 from clew.work.runs.prepare import start_run
 from clew.work.workspace import Workspace
 from tests.support.journals import open_journal
-from tests.support.repos import Repository
+from tests.support.repos import Repository, trust_everything
 from tests.support.waiting import wait_until
 
 SCRIPT = Path(__file__).with_name("agent.py")
@@ -67,6 +67,12 @@ class Project:
     def log(self, spec_id="001"):
         """The spec's log."""
         return self.paths.log_file(spec_id).read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def trusting_user(private_home):
+    """A user who lets every command of a project run; `runs/test_consent.py` has another one."""
+    trust_everything(private_home)
 
 
 @pytest.fixture

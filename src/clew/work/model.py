@@ -74,6 +74,7 @@ class FailureClass(StrEnum):
     CHECKS = "checks"
     CRITERIA = "criteria"
     OUTPUT = "output"
+    APPROVAL = "approval"
 
 
 # The agent did work, but it is not what was asked for: somebody has to look at it.
@@ -82,6 +83,7 @@ ATTENTION = (
     FailureClass.CHECKS,
     FailureClass.CRITERIA,
     FailureClass.OUTPUT,
+    FailureClass.APPROVAL,
 )
 RUNNING = (Phase.PREPARED, Phase.WORKTREE, Phase.STARTED)
 FINISHING = (Phase.AGENT_EXITED, Phase.CHECKED, Phase.MERGED)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
+    from clew.work.scheduling.start import Mode
     from clew.work.workspace import Wiring, Workspace
 
 _ACTOR = "mcp"
@@ -75,7 +76,29 @@ def work_start(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     mode = Mode(chain=arguments.get("chain", False), parallel=arguments.get("parallel"))
     options = WorkOptions(skip_criteria=arguments.get("skip_criteria", False))
     with _opened(call, wiring) as work:
-        return _record(begin_work(work, (arguments["id"],), mode, options).record)
+        waiting = _ask_consent(work, call, (arguments["id"],), mode)
+        return _record({**begin_work(work, (arguments["id"],), mode, options).record, **waiting})
+
+
+def _ask_consent(work: Workspace, call: Call, ids: tuple[str, ...], mode: Mode) -> JsonObject:
+    """Ask the person at the client for what nobody has approved; what is missing after that."""
+    from clew.specs.store.consent import Consent, NeedsApproval, command_hash
+    from clew.work.scheduling.start import commands_of
+
+    consent = Consent(work.root)
+    missing = consent.missing(one.command for one in commands_of(work, ids, mode))
+    if not missing:
+        return {}
+    needed = NeedsApproval(work.root, missing)
+    offered = call.capabilities.get("elicitation")
+    if isinstance(offered, dict) and (not offered or "form" in offered):
+        # The key is that of the very commands which the person sees.
+        key = "consent-" + "-".join(command_hash(work.root, one)[:16] for one in missing)
+        listed = "\n".join(f"  {one}" for one in needed.listed)
+        if call.confirm(key, f"May these commands of the project run on your machine?\n{listed}"):
+            consent.approve(missing, "the user of a tool server's client")
+            return {}
+    return {"needs_approval": {"commands": needed.listed, "hint": needed.hint}}
 
 
 def work_list(arguments: JsonObject, call: Call) -> Answer:
@@ -136,9 +159,12 @@ def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Hand a spec back that was taken over: paused, gone on with, or finished."""
     from clew.work.runs.stop import release as hand_back
     from clew.work.runs.stop import release_finished
+    from clew.work.scheduling.start import Mode, begin_work
 
-    then = arguments.get("then", "pause")
+    then, waiting = arguments.get("then", "pause"), {}
     with _opened(call, wiring) as work:
+        if then != "pause":
+            waiting = _ask_consent(work, call, (arguments["id"],), Mode())
         if then == "finish":
             run = release_finished(work, arguments["id"])
             return _message(f"Released spec '{run.spec_id}'; it is being checked", id=run.spec_id)
@@ -146,11 +172,9 @@ def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
         text = f"Released spec '{run.spec_id}'"
         if then != "continue":
             return _message(text, id=run.spec_id)
-        from clew.work.scheduling.start import Mode, begin_work
-
         record = begin_work(work, (run.spec_id,), Mode()).record
         text += f"; an agent goes on with it ({record['process_id']})"
-        return _message(text, id=run.spec_id, **record)
+        return _message(text, id=run.spec_id, **record, **waiting)
 
 
 def watch_status(arguments: JsonObject, call: Call) -> Answer:

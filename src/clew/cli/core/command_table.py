@@ -88,6 +88,7 @@ WORK_COMMANDS: Table = {
     "watch": ("clew.cli.work.merge:watch", "Finish, merge and clean up the work of agents."),
     "split": ("clew.cli.work.merge:split", "Split a spec into members."),
     "cleanup": ("clew.cli.work.merge:cleanup", "Remove worktrees whose work is merged."),
+    "trust": ("clew.cli.work.trust:trust", "Approve the project's commands, or take it back."),
 }
 
 COMMAND_COMMANDS: Table = {

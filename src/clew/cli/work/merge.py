@@ -10,9 +10,11 @@ import click
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
 from clew.cli.specs.read import opened_work
+from clew.cli.work.trust import give_consent
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
+from clew.specs.query.commands import settings_commands
 from clew.specs.store.store import SpecStore
 from clew.work.merging.preconditions import Branch
 from clew.work.merging.queue import MergeResult
@@ -58,6 +60,7 @@ def merge(
             wanted += [b.spec_id for b in found if b.is_due and merge_all]
         if dry_run:
             return _branch_list([b for b in found if b.spec_id in wanted], only_due=False)
+        give_consent(work, settings_commands(config), "clew merge")
         options = MergeOptions("rebase" if given["rebase"] else None, given["delete_branch"])
         with Signals().noted() as signals:
             merger = Merger(work, config, _say, lambda: signals.stop_asked)
@@ -225,8 +228,10 @@ def cleanup(ids: tuple[str, ...], *, force: bool, dry_run: bool, project: str | 
     if force and not ids:
         raise UsageError("--force needs the specs by name", "clew cleanup --force ID")
     with opened_work(project) as work:
-        names = [_owned_name(work.store, name) for name in ids]
-        found = clean_up(work, work.config(), names, force=force, dry_run=dry_run)
+        names, config = [_owned_name(work.store, name) for name in ids], work.config()
+        if not dry_run:
+            give_consent(work, settings_commands(config), "clew cleanup")
+        found = clean_up(work, config, names, force=force, dry_run=dry_run)
     rows = tuple((item.spec_id, item.deed, item.note, item.path) for item in found)
     parts: list[str | Table] = [Table(("id", "worktree", "note", "path"), rows)] if rows else []
     parts += [f"{item.spec_id}: kept {', '.join(item.kept)}" for item in found if item.kept]

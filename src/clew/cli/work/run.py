@@ -12,6 +12,7 @@ from clew.cli.core.app import command
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.cli.core.streams import say
 from clew.cli.specs.read import opened, opened_work
+from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.work.journal.interface import Journal
@@ -61,7 +62,7 @@ def work(
 
     Ctrl-C leaves the work running; `clew pause ID` stops it and loses nothing.
     """
-    from clew.work.scheduling.start import begin_work
+    from clew.work.scheduling.start import begin_work, commands_of
 
     mode = _mode(given)
     if not ids and mode.name == "single":
@@ -69,6 +70,7 @@ def work(
             "No spec is named", "Name one, or use --chain or --parallel N for all that is ready."
         )
     with opened_work(project) as workspace:
+        give_consent(workspace, commands_of(workspace, ids, mode), "clew work")
         begun = begin_work(workspace, ids, mode, _options(given))
         if not no_watch and begun.run_id is not None:
             _start_watch(workspace)
@@ -83,12 +85,13 @@ def resume(
     spec_id: str, *, detach: bool, no_watch: bool, project: str | None, **given: Any
 ) -> Outcome:
     """Continue a paused, interrupted or failed spec on the same branch and files."""
-    from clew.work.scheduling.start import Mode, begin_work
+    from clew.work.scheduling.start import Mode, begin_work, commands_of
 
     with opened_work(project) as work:
         full = work.store.load(spec_id).id
         if work.journal.latest(full) is None:
             raise NotFound(f"No agent has worked on spec '{full}'", f"Start: `clew work {full}`.")
+        give_consent(work, commands_of(work, (full,), Mode()), "clew resume")
         begun = begin_work(work, (full,), Mode(), _options(given))
         if not no_watch:
             _start_watch(work)
@@ -226,11 +229,13 @@ def release(
     from clew.work.journal.status_files import process_view
     from clew.work.runs.stop import release as hand_back
     from clew.work.runs.stop import release_finished
-    from clew.work.scheduling.start import Begun, Mode, begin_work
+    from clew.work.scheduling.start import Begun, Mode, begin_work, commands_of
 
     if goes_on and finish:
         raise UsageError("--continue and --finish exclude each other", "Choose one of them.")
     with opened_work(project) as work:
+        if finish or goes_on:
+            give_consent(work, commands_of(work, (spec_id,), Mode()), "clew release")
         run = (release_finished if finish else hand_back)(work, spec_id)
         if finish:
             begun = Begun(process_view(run), run.run_id, None)

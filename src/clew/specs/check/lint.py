@@ -14,6 +14,7 @@ from clew.specs.index.index import Snapshot
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Head, Problem, Spec
 from clew.specs.query.logs import read_log
 from clew.specs.store.config import Config
+from clew.specs.store.consent import Consent, approving
 from clew.specs.store.store import SpecStore
 
 _OUTPUT_LINES = 100_000
@@ -116,6 +117,10 @@ def surroundings(store: SpecStore, config: Config, found: Snapshot) -> Surroundi
         schema = spec.text("output_schema") or ""
         return check_output(project, schema, spec.id, _log_text(store.paths.log_file(spec.id)))
 
+    def unapproved(commands: list[str]) -> str | None:
+        missing = Consent(project).missing(commands)
+        return f"`{approving(project, missing)}`" if missing else None
+
     return Surroundings(
         limits=limits_of(config),
         disabled=_disabled(config),
@@ -125,6 +130,7 @@ def surroundings(store: SpecStore, config: Config, found: Snapshot) -> Surroundi
         cycles={name: _turned(way, name) for way in ways for name in _named(way)},
         overlaps=Overlaps(found.active),
         check_output=output_problem,
+        unapproved=unapproved,
     )
 
 

@@ -70,6 +70,7 @@ class Surroundings(NamedTuple):
     cycles: Mapping[str, tuple[str, ...]]  # of a spec that depends on itself, the way round
     overlaps: Callable[[str], Iterator[tuple[str, list[str]]]]
     check_output: Callable[[Spec], str | None]
+    unapproved: Callable[[list[str]], str | None]  # how to approve what nobody has
 
 
 def check_spec(spec: Spec, around: Surroundings) -> list[Finding]:
@@ -268,12 +269,26 @@ def overlap(spec: Spec, around: Surroundings) -> Iterator[Remark]:
         yield _warning(message, "Let one depend on the other, or give them separate files")
 
 
+def consent(spec: Spec, around: Surroundings) -> Iterator[Remark]:
+    """Check commands run where no person starts them only once a person has approved them."""
+    if spec.status in DONE_STATUSES or "heck:" not in spec.body:
+        return
+    commands = [item.check for item in parse_criteria(spec.body).items if item.check]
+    approving = around.unapproved(commands)
+    if approving:
+        yield _warning(
+            "Has check commands that nobody has approved: runs that a tool server, the watch or "
+            "the board starts leave them out",
+            f"Read them, then: {approving}",
+        )
+
+
 _REFERENCES = ("depends_on", "informed_by", "origin", "members", "blocked_specs", "original_spec")
 _CHECKS: dict[str, Callable[[Spec, Surroundings], Iterator[Remark]]] = {
     rule.__name__.rstrip("_"): rule
     for rule in (
         title, type_, complexity, coupling, model_waste, approval, output, dependency, required,
-        criteria, cycle, overlap,
+        criteria, cycle, overlap, consent,
     )
 }  # fmt: skip
 RULES = ("parse", *_CHECKS)

@@ -15,9 +15,10 @@ from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.text.yaml_edit import key_lines
 from clew.specs.files.parse import Identity, read_document, read_file
 from clew.specs.model import Problem, words_of
-from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, WITHOUT_EFFECT, Setting
+from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, USERS_OWN, WITHOUT_EFFECT, Setting
 
 DEFAULT = "default"
+_USER_FILE = "~/.config/chant/config.md"
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -110,13 +111,17 @@ def load_config(project: Path) -> Config:
     return Config(files)
 
 
+def user_config() -> Config:
+    """The user's own settings, which no project changes."""
+    return Config([_user_file()])
+
+
 def _user_file() -> _File:
     try:
         home = Path.home()
     except RuntimeError:
         return _File("", {}, ())
-    shown = "~/.config/chant/config.md"
-    return _read(home / ".config" / "chant" / "config.md", shown)
+    return _read(home / ".config" / "chant" / "config.md", _USER_FILE)
 
 
 _known_files: dict[Path, tuple[Identity, _File]] = {}
@@ -147,6 +152,12 @@ def _read(path: Path, shown: str) -> _File:
 
 def _warnings(fields: dict[str, Any], yaml: str, shown: str, first: int) -> Iterator[Problem]:
     found = list(_findings(fields, ()))
+    if shown != _USER_FILE:
+        found += [
+            ((section, name), f"`{section}.{name}` has no effect here: it counts only in {_USER_FILE}")
+            for section, name in USERS_OWN
+            if isinstance(fields.get(section), dict) and name in fields[section]
+        ]
     lines = key_lines(yaml) if found else {}
     for path, cause in found:
         line = lines.get(path)

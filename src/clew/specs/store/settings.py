@@ -55,6 +55,7 @@ KEYS: Final[dict[str, Setting]] = {
     "work.check_seconds": Setting("number", 600),
     "work.allow_no_criteria": _OFF,
     "work.on_failure": Setting(("stop", "skip", "retry")),
+    "work.trust_checks": _OFF,
     "worktree.setup": _WORDS,
     "worktree.teardown": _WORDS,
     "worktree.sparse": _WORDS,
@@ -106,3 +107,6 @@ ELEMENTS: Final[dict[str, dict[str, Setting]]] = {
 
 # These merge key by key; any other section of the project replaces the user's whole section.
 MERGED: Final = frozenset({"project", "defaults"})
+
+# What no project may decide; in its files these keys have no effect.
+USERS_OWN: Final = (("work", "trust_checks"),)

@@ -31,7 +31,8 @@ def show(request: Request) -> Response:
     store = site.specs()
     spec, snapshot = store.find(request.path_params["spec_id"])
     known = specview.journalled(site.work(), spec.id)
-    branch = specview.branch_view(site.root, load_config(site.root), spec)
+    config = load_config(site.root)
+    branch = specview.branch_view(site.root, config, spec)
     text, output = specview.text_parts(spec.body)
     log, offset = specview.log_part(store, spec.id)
     remarks = remarks_in(spec.body)
@@ -47,6 +48,7 @@ def show(request: Request) -> Response:
         output=output,
         criteria=specview.with_checks(parse_criteria(spec.body).items, known.checks),
         waits=specview.waits(graph, spec),
+        unapproved=specview.unapproved(site.root, config, spec, known),
         known=known,
         branch=branch,
         remarks=remarks,

@@ -82,6 +82,15 @@ def _approve(site: Site, spec: Spec, form: dict[str, str]) -> str:
     return "Approved"
 
 
+def _trust(site: Site, spec: Spec, form: dict[str, str]) -> str:
+    from clew.work.runs.approving import approve_hashes
+
+    with site.workspace() as work:
+        made, finished = approve_hashes(work, form.get("hashes", "").split(), "the board")
+    checked = f"; {', '.join(finished)} is being checked" if finished else ""
+    return f"Approved {len(made)} command{'s' if len(made) != 1 else ''}{checked}"
+
+
 def _reject(site: Site, spec: Spec, form: dict[str, str]) -> str:
     from clew.specs.change.approval import reject
 
@@ -187,6 +196,7 @@ ACTIONS: dict[str, Action] = {
     "release": _release,
     "approve": _approve,
     "reject": _reject,
+    "trust": _trust,
     "criterion": _criterion,
     "remark": _remark,
     "reset": _reset,

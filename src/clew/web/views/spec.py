@@ -115,6 +115,23 @@ def actions(spec: Spec, state: str, known: Journalled, branch: Branch | None) ->
     return {name for name, is_possible in possible.items() if is_possible}
 
 
+def unapproved(
+    root: Path, config: Config, spec: Spec, known: Journalled
+) -> list[tuple[str, str]]:
+    """The hash and text of each command that this spec's work needs and nobody has approved."""
+    from clew.specs.query.commands import settings_commands, spec_commands
+    from clew.specs.store.consent import Consent, command_hash
+    from clew.work.runs.approving import commands_of_run, waits_for_approval
+
+    if spec.head.archived or spec.status == "cancelled":
+        return []
+    named = [*settings_commands(config), *spec_commands([spec])]
+    for run in known.runs[:1]:
+        named += commands_of_run(run) if waits_for_approval(run) else []
+    missing = Consent(root).missing(one.command for one in named)
+    return [(command_hash(root, one), str(one)) for one in missing]
+
+
 def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:
     """The spec's branch against the main branch; None where there is no such branch."""
     from clew.specs.query.commits import branch_of

@@ -13,6 +13,7 @@ from clew.specs.files.ids import sort_key
 from clew.specs.model import GROUP_TYPES, Spec
 from clew.specs.query.commits import branch_of
 from clew.specs.store.config import Config
+from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.options import WorkOptions, worktree_settings
 from clew.work.merging.candidate import conflicting_files
 from clew.work.model import Merge, MergeStatus, Phase
@@ -190,6 +191,9 @@ def _cleaned(
         if recorded and not force and changed:
             return result(REFUSED, f"Uncommitted changes: {uncommitted}. Commit them first.")
         settings = worktree_settings(config, WorkOptions())
+        missing = Consent(work.root).missing(settings.teardown)
+        if missing and not force:
+            raise NeedsApproval(work.root, missing)
         kept = remove(work.root, owner.spec_id, refs, settings=settings, force=force or recorded)
     except ClewError as error:
         hint = f" {error.hint}" if error.hint else ""

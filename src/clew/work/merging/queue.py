@@ -23,6 +23,7 @@ from clew.kit.repository import is_ancestor
 from clew.kit.text.display import clipped
 from clew.specs.query.commits import branch_of
 from clew.specs.store.config import Config
+from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.options import WorkOptions, worktree_settings
 from clew.work.journal.run_log import log_state
 from clew.work.merging.candidate import (
@@ -160,11 +161,11 @@ class Merger:
         try:
             if entry.status is not MergeStatus.MERGED:
                 entry = self._merged(entry)
-        except CheckoutInTheWay as error:
+        except (CheckoutInTheWay, NeedsApproval) as error:
             hint = error.hint
-            entry = journal.update_merge(
-                number, MergeStatus.WAITING, note=error.message, files=error.files
-            )
+            files = error.files if isinstance(error, CheckoutInTheWay) else ()
+            note = error.message if files else error.full_text()
+            entry = journal.update_merge(number, MergeStatus.WAITING, note=note, files=files)
         except MergeConflict as error:
             entry, hint = self._conflicting(journal.merge(number), error)
         except _ChecksFailed as error:
@@ -226,19 +227,23 @@ class Merger:
             return entry
         journal, root = self.work.journal, self.work.root
         settings = worktree_settings(self.config, WorkOptions())
+        commands = self.config.words("merge", "checks")
+        missing = Consent(root).missing((*settings.setup, *commands))
+        if missing:
+            raise NeedsApproval(root, missing)
         tree = integration_tree(root, sides.onto, settings)
         made = integrate(root, tree, sides, entry.strategy, self._message(entry))
         self._refuse_obstacles(entry, sides, made)
         entry = journal.update_merge(
             entry.number, MergeStatus.MERGING, candidate=made.commit, left_out=made.left_out
         )
-        commands = self.config.words("merge", "checks")
         if commands:
             show_commit(tree, made.commit)
             self.say(f"{entry.spec_id}: checking {made.commit[:12]}")
         seconds = float(self.config.number("merge", "check_seconds") or 900)
         variables = {RUN_VARIABLE: merge_id(root, entry), "CHANT_SPEC_ID": entry.spec_id}
         for command in commands:
+            self._log(entry, f"check before the merge: {command} ({Consent(root).to(command)})")
             said = failed_check(tree, command, seconds=seconds, variables=variables, stop=self.stop)
             if said is not None:
                 raise _ChecksFailed(
@@ -289,8 +294,11 @@ class Merger:
         commit = f" as {entry.candidate[:12]}" if entry.candidate and not note else ""
         text = f"merge into {entry.target}: {entry.status}{commit}{note}"
         self.say(f"{entry.spec_id}: {text}")
+        self._log(entry, text, merge=str(entry.status))
+
+    def _log(self, entry: Merge, text: str, **known: str) -> None:
         name = merge_id(self.work.root, entry)
-        log_state(self.work.paths, entry.spec_id, name, text, merge=str(entry.status))
+        log_state(self.work.paths, entry.spec_id, name, text, **known)
 
     def _merged_before(self, spec_id: str) -> MergeResult | None:
         """The result of an earlier merge whose branch has been cleaned up since."""

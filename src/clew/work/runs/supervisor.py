@@ -19,6 +19,7 @@ from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
+from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
 from clew.work.agents.output import StreamReader
 from clew.work.agents.programs import agent_command, agent_named, prompt_input, run_environment
@@ -49,6 +50,8 @@ from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import (
     Worktree,
     copy_included,
+    needs_setup,
+    note_setup,
     prepare,
     restore_snapshot,
     snapshot_or_reason,
@@ -120,9 +123,21 @@ class Supervisor:
             copied = copy_included(self._paths.root, tree.path)
             if copied:
                 self._log.state(f"{len(copied)} ignored files copied into the worktree")
-            for command in settings.setup:
-                self._run_setup(command, tree.path)
+        self._set_up(tree.path)
         return tree
+
+    def _set_up(self, path: Path) -> None:
+        """Run the set-up commands if they have not run yet; the agent works without them, too."""
+        root, spec_id, commands = self._paths.root, self._run.spec_id, self._run.plan.worktree.setup
+        if not commands or not needs_setup(root, spec_id):
+            return
+        missing = Consent(root).missing(commands)
+        if missing:
+            self._log.state(f"no setup: {NeedsApproval(root, missing).full_text()}")
+            return
+        for command in commands:
+            self._run_setup(command, path)
+        note_setup(root, spec_id)
 
     def _restore(self, path: Path) -> None:
         """Put back the uncommitted work of the run that this one goes on with."""
@@ -134,7 +149,7 @@ class Supervisor:
 
     def _run_setup(self, command: str | tuple[str, ...], path: Path) -> None:
         shown = shown_command(command)
-        self._log.state(f"setup: {shown}")
+        self._log.state(f"setup: {shown} ({Consent(self._paths.root).to(command)})")
         deadline = time.monotonic() + self._run.plan.worktree.command_seconds
         ending = self._pump(
             command_words(command),
@@ -260,10 +275,16 @@ class Supervisor:
         run = self._run
         self._update(finishings=run.finishings + 1, owner=own_identity())
         try:
+            worktree = worktree_of(run)
             if run.finisher:
                 from clew.work.runs.verdict import finish
 
+                if worktree is not None and run.failure_class is None:
+                    self._set_up(worktree)
                 finish(self._workspace, run.run_id)
+        except Stopped:
+            self._end_as_asked("stopped while it was being finished")
+            return
         except ClewError as error:
             self._fail(FailureClass.FINISHING, error.message, error.hint)
             return

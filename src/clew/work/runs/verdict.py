@@ -25,6 +25,7 @@ from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
 from clew.specs.files.parse import read_document
 from clew.specs.model import Changes, Spec
+from clew.specs.store.consent import Consent, NeedsApproval
 from clew.specs.store.store import SpecStore
 from clew.work.agents.programs import run_environment
 from clew.work.agents.prompt import fenced
@@ -34,7 +35,7 @@ from clew.work.model import Check, FailureClass, Phase, Run, second_text
 from clew.work.paths import worktree_of
 from clew.work.processes.child import run_command
 from clew.work.workspace import Workspace
-from clew.work.worktrees.worktrees import dirty_files
+from clew.work.worktrees.worktrees import dirty_files, needs_setup
 
 BOOKKEEPING = ".chant"
 _NOT_BOOKKEEPING = (".", f":(exclude,top){BOOKKEEPING}")
@@ -90,10 +91,14 @@ def diffstat_of(paths: ProjectPaths, run: Run) -> str:
 def run_checks(paths: ProjectPaths, journal: Journal, run: Run, worktree: Path) -> Iterator[Check]:
     """Run every criterion's command as it was when the run began; results go into the journal.
 
-    The commands are those of the start: what has to be met is not for the agent to change.
+    The commands are those of the start: what has to be met is not for the agent to change. Those
+    that nobody approved are left out.
     """
+    consent = Consent(paths.root)
     for number, (criterion, command) in enumerate(run.plan.criteria, start=1):
-        if command and journal.get(run.run_id).request is None:
+        approval = consent.to(command) if command else None
+        if command and approval and journal.get(run.run_id).request is None:
+            log_state(paths, run.spec_id, run.run_id, f"check: {command} ({approval})")
             check = _check(paths, run, worktree, number, criterion, command)
             journal.keep_check(run.run_id, check)
             yield check
@@ -172,6 +177,7 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
         or _checks_verdict(work, run, worktree)
         or _criteria_verdict(work.store, run)
         or _output_verdict(work, run)
+        or _approval_verdict(work.paths, run)
     )
 
 
@@ -233,6 +239,17 @@ def _output_verdict(work: Workspace, run: Run) -> Verdict:
         return FailureClass.OUTPUT, wrong
     log_state(work.paths, run.spec_id, run.run_id, f"warning: {wrong}")
     return None
+
+
+def _approval_verdict(paths: ProjectPaths, run: Run) -> Verdict:
+    """What the run would have proven with, had a person approved it."""
+    needed = [command for _text, command in run.plan.criteria if command]
+    setup = run.plan.worktree.setup if needs_setup(paths.root, run.spec_id) else ()
+    missing = Consent(paths.root).missing([*setup, *needed])
+    if not missing:
+        return None
+    error = NeedsApproval(paths.root, missing)
+    return FailureClass.APPROVAL, error.full_text()
 
 
 def _take_over_ticks(store: SpecStore, run: Run, worktree: Path) -> None:

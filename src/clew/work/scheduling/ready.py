@@ -24,6 +24,7 @@ PERMANENT = (
     FailureClass.SETUP,
     FailureClass.COST,
     FailureClass.FINISHING,
+    FailureClass.APPROVAL,
 )
 _LONGEST_DELAY = 3600.0
 
@@ -57,6 +58,16 @@ def wanted_ids(found: Snapshot, wanted: Wanted) -> list[str]:
     if not wanted.only:
         listed += [name for name in graph.ready() if _is_labelled(found.by_id[name], wanted)]
     return [name for name in dict.fromkeys(listed) if _is_work(found, name)]
+
+
+def open_ids(found: Snapshot, wanted: Wanted) -> list[str]:
+    """Every spec that is meant now or later: also what has to wait for its turn."""
+    later = () if wanted.only else (h.id for h in found.active if _is_labelled(h, wanted))
+    return [
+        name
+        for name in dict.fromkeys((*wanted_ids(found, wanted), *later))
+        if found.by_id[name].status not in DONE_STATUSES
+    ]
 
 
 def choose(found: Snapshot, wanted: Wanted, *, done: Iterable[str], busy: Iterable[str]) -> Choice:

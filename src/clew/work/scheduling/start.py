@@ -19,6 +19,7 @@ from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, try_lock
+from clew.specs.query.commands import NamedCommand, settings_commands, spec_commands
 from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions
 from clew.work.journal.schedules import end_schedule, scheduler_lock, update_schedule
@@ -34,7 +35,7 @@ from clew.work.runs.prepare import (
     refuse_ended,
     start_work,
 )
-from clew.work.scheduling.ready import Wanted, choose, policy_of
+from clew.work.scheduling.ready import Wanted, choose, open_ids, policy_of
 from clew.work.scheduling.scheduler import Order, Scheduler, Stagger
 from clew.work.scheduling.watch import (
     Watch,
@@ -214,9 +215,8 @@ def _named(look: Callable[[], Started]) -> Started:
 def _several(
     work: Workspace, names: tuple[str, ...], mode: Mode, options: WorkOptions, deadline: float
 ) -> Begun:
-    is_driver = mode.name == "single"
-    mode = replace(mode, chain=True) if is_driver else mode
-    only = is_driver or (mode.parallel is not None and len(names) > 1)
+    only = _is_only(names, mode)
+    mode = replace(mode, chain=True) if mode.name == "single" else mode
     first = _first(work, Wanted(names, only, mode.labels))
     try:
         prepare_work(work, first, options, mode=mode.name)
@@ -242,6 +242,20 @@ def _several(
     left = max(0.1, deadline - time.monotonic())
     schedule = start_schedule(work, spec_id, mode.name, order, left)
     return Begun(_record(schedule_view(schedule)), None, schedule.schedule_id)
+
+
+def _is_only(names: tuple[str, ...], mode: Mode) -> bool:
+    """Whether nothing but the named specs and their members is meant."""
+    return mode.name == "single" or (mode.parallel is not None and len(names) > 1)
+
+
+def commands_of(work: Workspace, ids: tuple[str, ...], mode: Mode) -> list[NamedCommand]:
+    """Every command that this work may come to run: of the settings, and of the specs meant."""
+    names = tuple(work.store.load(name).id for name in ids)
+    found = work.store.snapshot()
+    meant = open_ids(found, Wanted(names, _is_only(names, mode), mode.labels))
+    specs = [work.store.load(name) for name in meant]
+    return [*settings_commands(work.config()), *spec_commands(specs)]
 
 
 def _stagger(config: Config) -> Stagger:

@@ -22,6 +22,7 @@ from clew.kit.files import private_directory, write_atomic
 from clew.kit.git import GitError, git_line, guard, open_git, run_git
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.repository import Checkout, branch_tip, checkouts, is_ancestor
+from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.model import KEEPER, WorktreeSettings, check_spec_id, now_text
 from clew.work.paths import STATUS_FILE, keep_out_of_git, worktree_home
 from clew.work.processes.child import run_command, shown_command
@@ -214,9 +215,25 @@ def prepare(root: Path, spec_id: str, settings: WorktreeSettings) -> Worktree:
             run_git("worktree", "remove", "--force", "--", str(path), cwd=root)
         _set_aside(path)
         base = _add(root, path, branch, settings)
+        if settings.setup:
+            write_atomic(_setup_mark(home, spec_id), "")
         owner = Owner(spec_id, str(root), str(path), branch, base, now_text())
         write_atomic(_owner_file(home, spec_id), jsontext.pretty(asdict(owner)) + "\n")
     return Worktree(path, branch, base, is_new=True)
+
+
+def needs_setup(root: Path, spec_id: str) -> bool:
+    """Whether the set-up commands of a spec's worktree have not all run yet."""
+    return _setup_mark(worktree_home(root), spec_id).exists()
+
+
+def note_setup(root: Path, spec_id: str) -> None:
+    """Note that the set-up commands of a spec's worktree have run."""
+    _setup_mark(worktree_home(root), spec_id).unlink(missing_ok=True)
+
+
+def _setup_mark(home: Path, spec_id: str) -> Path:
+    return _owner_file(home, spec_id).with_suffix(".setup")
 
 
 def owners(root: Path) -> list[Owner]:
@@ -258,13 +275,14 @@ def remove(
     with locked(home / ".lock", LONG_LOCK_TIMEOUT):
         kept = _keep_or_refuse(root, owner, target_refs, force=force)
         if settings is not None and Path(owner.path).is_dir():
-            _tear_down(Path(owner.path), settings, force=force)
+            _tear_down(root, Path(owner.path), settings, force=force)
         if _registered(root, Path(owner.path)) is not None:
             run_git("worktree", "remove", "--force", "--", owner.path, cwd=root)
         tip = branch_tip(root, owner.branch)
         if tip is not None:
             run_git("update-ref", "-d", f"refs/heads/{owner.branch}", tip, cwd=root)
         _owner_file(home, spec_id).unlink(missing_ok=True)
+        note_setup(root, spec_id)
     return kept
 
 
@@ -297,8 +315,11 @@ def _keep_or_refuse(
     return kept
 
 
-def _tear_down(path: Path, settings: WorktreeSettings, *, force: bool) -> None:
-    for command in settings.teardown:
+def _tear_down(root: Path, path: Path, settings: WorktreeSettings, *, force: bool) -> None:
+    missing = Consent(root).missing(settings.teardown)
+    if missing and not force:
+        raise NeedsApproval(root, missing)
+    for command in settings.teardown if not missing else ():
         try:
             code, said = run_command(command, cwd=path, seconds=settings.command_seconds)
         except (ClewError, OSError) as error:

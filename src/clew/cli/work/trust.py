@@ -1,0 +1,144 @@
+"""Consent on the command line: `clew trust`, and what starting work oneself means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from clew.cli.core.app import command
+from clew.cli.core.options import flag, project_option
+from clew.cli.core.streams import say
+from clew.cli.specs.read import opened_work
+from clew.kit.errors import Conflict, UsageError
+from clew.kit.outcome import Outcome, Table
+from clew.specs.query.commands import NamedCommand
+from clew.specs.store.consent import SHORT, Consent, command_hash
+from clew.work.processes.identity import RUN_VARIABLE
+from clew.work.workspace import Workspace
+
+_UNUSED = "nothing names it now"
+
+
+def give_consent(work: Workspace, commands: Iterable[NamedCommand], by: str) -> None:
+    """Approve what a person starts here, and list it; an agent at work is no person."""
+    named = list(commands)
+    if not named or RUN_VARIABLE in os.environ:
+        return
+    Consent(work.root).approve([one.command for one in named], f"`{by}` at the command line")
+    say("Commands that may run (starting this approves them; `clew trust --revoke` takes it back):")
+    for text, places in _by_text(named).items():
+        say(f"  {text}  ({'; '.join(places)})")
+
+
+@command()
+@click.argument("hashes", nargs=-1, metavar="[HASH]...")
+@flag("--all", "everything", "Approve, or with --revoke take back, everything listed.")
+@flag("--revoke", "Take approvals back.")
+@project_option
+def trust(
+    hashes: tuple[str, ...], *, everything: bool, revoke: bool, project: str | None
+) -> Outcome:
+    """List the commands that settings and specs name, or approve them by hash.
+
+    Runs started by a tool server, the watch or the board execute only approved commands. A changed
+    command needs a new approval. Runs that waited for an approval are finished.
+    """
+    if revoke and not (hashes or everything):
+        raise UsageError("Which approvals?", "Name their hashes, or use --all.")
+    with opened_work(project) as work:
+        if hashes or everything:
+            _refuse_agents()
+        if revoke:
+            return _revoked(work, hashes, everything=everything)
+        return _approved(work, hashes, everything=everything)
+
+
+def _refuse_agents() -> None:
+    if RUN_VARIABLE in os.environ:
+        raise Conflict(
+            "An agent at work cannot approve commands or take approvals back",
+            "A person does this in a terminal of their own.",
+        )
+
+
+def _approved(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> Outcome:
+    from clew.work.runs.approving import approve_hashes, named_commands
+
+    consent, named = Consent(work.root), named_commands(work)
+    chosen = [command_hash(work.root, one.command) for one in named] if everything else hashes
+    made, finished = approve_hashes(work, chosen, "`clew trust`") if chosen else ([], [])
+    rows = _rows(work, consent, named)
+    data: dict[str, Any] = {
+        "commands": rows,
+        "approved": [one.hash for one in made],
+        "finishing": finished,
+    }
+    parts: list[str | Table] = [_table(rows)] if rows else ["The project names no commands."]
+    parts += [f"{name}: it is being checked; `clew logs -f {name}` shows it." for name in finished]
+    open_hashes = [row["hash"][:SHORT] for row in rows if row["approved_by"] is None]
+    if open_hashes:
+        parts.append(f"Approve what you have read: `clew trust {' '.join(open_hashes)}`")
+    return Outcome(data, tuple(parts))
+
+
+def _revoked(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> Outcome:
+    consent = Consent(work.root)
+    chosen = [one.hash for one in consent.approvals()] if everything else list(hashes)
+    gone = consent.revoke(chosen)
+    lines = [f"Taken back: {one.hash[:SHORT]}  {one.command}" for one in gone]
+    data = {"revoked": [vars(one) for one in gone]}
+    return Outcome(data, tuple(lines or ["Nothing was approved."]))
+
+
+def _rows(work: Workspace, consent: Consent, named: list[NamedCommand]) -> list[dict[str, Any]]:
+    rows = []
+    for text, places in _by_text(named).items():
+        approval = consent.to(text)
+        rows.append(
+            {
+                "hash": command_hash(work.root, text),
+                "command": text,
+                "places": places,
+                "approved_by": approval.by if approval else None,
+                "approved_at": approval.at if approval else None,
+            }
+        )
+    shown = {row["hash"] for row in rows}
+    rows += [
+        {
+            "hash": one.hash,
+            "command": one.command,
+            "places": [_UNUSED],
+            "approved_by": one.by,
+            "approved_at": one.at,
+        }
+        for one in consent.approvals()
+        if one.hash not in shown
+    ]
+    return rows
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    return Table(
+        ("hash", "command", "named in", "approved by", "at"),
+        tuple(
+            (
+                row["hash"][:SHORT],
+                row["command"],
+                "; ".join(row["places"]),
+                row["approved_by"] or "NOBODY",
+                row["approved_at"] or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _by_text(named: Iterable[NamedCommand]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in named:
+        found.setdefault(one.command, []).append(one.place)
+    return found
