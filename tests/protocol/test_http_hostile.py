@@ -176,7 +176,7 @@ def test_an_origin_has_exactly_the_form_of_an_origin(everything, origin):
 def test_every_origin_counts():
     def refused(host, *headers):
         request = Request({"type": "http", "headers": list(headers)})
-        return guard.Guard(host, None).refuse(request) is not None
+        return guard.Guard(host, None, 80).refuse(request) is not None
 
     own, strange = (b"origin", b"http://a.example"), (b"origin", b"http://b.example")
     assert not refused("0.0.0.0", (b"host", b"a.example:1"), own)
@@ -256,9 +256,12 @@ def ask_app(body, tmp_path, **headers):
             "type": "http",
             "method": "POST",
             "path": "/mcp",
-            "headers": [(k.lower().encode(), v.encode()) for k, v in fields.items()],
+            "headers": [
+                (b"content-type", b"application/json"),
+                *((k.lower().encode(), v.encode()) for k, v in fields.items()),
+            ],
         }
-        await HttpService(kernel, host="localhost", token=None).app(scope, receive, send)
+        await HttpService(kernel, host="localhost", port=80, token=None).app(scope, receive, send)
 
     asyncio.run(run())
     return sent[0]["status"], dict(sent[0]["headers"])[b"content-type"], json.loads(sent[1]["body"])
@@ -357,7 +360,8 @@ def test_a_head_that_never_ends_is_cut_off():
 
 def test_a_body_that_never_ends_is_cut_off():
     command = serve_hastily("from clew.protocol.http import guard; guard.BODY_SECONDS = 0.3")
-    data = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+    data = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    data += b"Content-Length: 100\r\n\r\n{"
     with http_server(command) as server, raw_connection(server, data) as connection:
         head, _, body = received(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408")

@@ -129,10 +129,11 @@ def raw_connection(server, data=b""):
 
 
 def raw_post(body, **headers):
-    """The bytes of a POST, complete."""
+    """The bytes of a POST, complete; a header that is None is left out."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    fields = {"Host": "localhost", "Content-Length": len(data), **headers}
-    lines = [f"{name}: {value}\r\n" for name, value in fields.items()]
+    usual = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": len(data)}
+    fields = {**usual, **headers}
+    lines = [f"{name}: {value}\r\n" for name, value in fields.items() if value is not None]
     return f"POST /mcp HTTP/1.1\r\n{''.join(lines)}\r\n".encode() + data
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -13,7 +12,7 @@ from starlette.routing import Route
 
 from clew.kit.errors import ClewError, Conflict, NotFound
 from clew.protocol.http.guard import bare_host
-from clew.protocol.http.server import Server, url_of
+from clew.protocol.http.server import Server, door, url_of
 from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
 from clew.web.pages import board, commands, commit, documents, file, history, pulse, spec, thread
@@ -23,6 +22,7 @@ from clew.web.site import build_environment, page, wants_data
 if TYPE_CHECKING:
     import socket
 
+    import uvicorn
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
@@ -126,16 +126,6 @@ def serve(site: Site, listener: socket.socket, *, host: str) -> int:
     """Serve the board until it is stopped; the exit code."""
     host, port = bare_host(host), listener.getsockname()[1]
     app = build_app(site)
-    config = uvicorn.Config(
-        guarded(site, app, host=host, port=port),
-        interface="asgi3",
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
+    config = door(guarded(site, app, host=host, port=port), _GRACE_SECONDS)
     address = url_of(host, listener, f"/?token={site.keys.token}")
     return _BoardServer(config, app.state.hub, address).run_on(listener)

@@ -7,6 +7,7 @@ reaches it. Every change carries a second secret that only pages of this server 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -19,7 +20,14 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from clew.protocol.http.guard import LOOPBACK, WILDCARD, bare_host
+from clew.protocol.http.guard import (
+    BODY_SECONDS,
+    LOOPBACK,
+    TOO_MANY,
+    WILDCARD,
+    Strangers,
+    bare_host,
+)
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -70,10 +78,11 @@ class Keys:
 class Refused(Exception):
     """A request that goes no further."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
+        self.headers = headers
 
 
 class Guard:
@@ -90,6 +99,7 @@ class Guard:
         self._any_host = name in WILDCARD
         self._hosts = {*LOOPBACK, name}
         self._cookie = f"clew_{port}"
+        self._strangers = Strangers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
@@ -99,7 +109,7 @@ class Guard:
         try:
             response = await self._checked(scope, receive)
         except Refused as refusal:
-            response = PlainTextResponse(refusal.reason, refusal.status)
+            response = PlainTextResponse(refusal.reason, refusal.status, refusal.headers)
         if response is not None:
             await response(scope, receive, sending)
         else:
@@ -114,7 +124,7 @@ class Guard:
         if scope["method"] in _SAFE_METHODS and (entry := self._entry(scope)) is not None:
             return entry
         if not self._is_known(headers):
-            raise Refused(401, _STRANGER)
+            raise self._stranger(scope)
         if scope["method"] not in _SAFE_METHODS:
             await self._check_change(scope, receive, headers)
         return None
@@ -145,7 +155,7 @@ class Guard:
         if not given:
             return None
         if not hmac.compare_digest(given[0].encode(), self._keys.token.encode()):
-            raise Refused(401, _STRANGER)
+            raise self._stranger(scope)
         rest = urlencode([(name, value) for name, value in pairs if name != TOKEN_FIELD])
         # One slash: a path that begins with two would lead to another host.
         path = "/" + scope["path"].lstrip("/\\")
@@ -154,6 +164,12 @@ class Guard:
             self._cookie, self._keys.session, httponly=True, samesite="strict", path="/"
         )
         return response
+
+    def _stranger(self, scope: Scope) -> Refused:
+        client = scope.get("client")
+        if self._strangers.is_tired_of(client[0] if client else ""):
+            return Refused(429, f"{TOO_MANY}\n", {"Connection": "close", "Retry-After": "1"})
+        return Refused(401, _STRANGER)
 
     def _is_known(self, headers: Headers) -> bool:
         cookie = SimpleCookie()
@@ -169,7 +185,11 @@ class Guard:
             raise Refused(405, "Only GET and POST are understood.\n")
         if self._read_only:
             raise Refused(403, "This board is read-only (it was started with --read-only).\n")
-        form = _form_fields(await _body(receive), headers.get("content-type", ""))
+        try:
+            body = await asyncio.wait_for(_body(receive), BODY_SECONDS)
+        except TimeoutError:
+            raise Refused(408, "The form took too long to arrive.\n") from None
+        form = _form_fields(body, headers.get("content-type", ""))
         given = headers.get(CSRF_HEADER) or form.get(CSRF_FIELD, "")
         if not hmac.compare_digest(given.encode(), self._keys.csrf.encode()):
             raise Refused(403, "This form is from another visit. Load the page again.\n")

@@ -6,6 +6,7 @@ import asyncio
 import binascii
 import hmac
 import re
+import time
 from base64 import b64decode
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WILDCARD = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, never a default
 LARGEST_BODY = 16 * 1024 * 1024
 BODY_SECONDS = 30.0
+TOO_MANY = "Too many requests without the token."
+_MOST_STRANGERS = 1000
 _AUTHORITY = r"(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
 _HOST = re.compile(_AUTHORITY)
 _ORIGIN = re.compile("https?://" + _AUTHORITY)
@@ -40,8 +43,10 @@ _ORIGIN = re.compile("https?://" + _AUTHORITY)
 class Guard:
     """The checks that come before any message is read."""
 
-    def __init__(self, host: str, token: str | None) -> None:
+    def __init__(self, host: str, token: str | None, port: int) -> None:
         self._token = token
+        self._port = port
+        self._strangers = Strangers()
         self._any_host = host in WILDCARD
         self._hosts = {*LOOPBACK, _canonical(host.lower())}
 
@@ -51,20 +56,51 @@ class Guard:
         if not host or not (self._any_host or host in self._hosts):
             return refusal(403, "Unknown Host header. Use the address the server prints.")
         allowed = {host} if self._any_host else self._hosts
-        if any(_name(_ORIGIN, origin) not in allowed for origin in _origins(request)):
-            return refusal(403, "This Origin may not call the server.")
+        for origin in _origins(request):
+            if _name(_ORIGIN, origin) not in allowed or not self._is_own_port(origin):
+                return refusal(403, "This Origin may not call the server.")
         return None
 
+    def _is_own_port(self, origin: str) -> bool:
+        """Whether a page is from this very server; with a token, that alone says who may call."""
+        match = _ORIGIN.fullmatch(origin.lower())
+        usual = "443" if origin.lower().startswith("https:") else "80"
+        is_own = match is not None and int(match["port"] or usual) == self._port
+        return is_own or self._token is not None
+
     def refuse_stranger(self, request: Request) -> Response | None:
-        """The refusal of a caller without the token."""
+        """The refusal of a caller without the token; where there is none, of a page's plain form."""
         if self._token is None:
-            return None
+            has_kind = "content-type" in request.headers and is_json(request)
+            if request.method != "POST" or has_kind:
+                return None
+            return refusal(415, "Send application/json with a Content-Type header that says so.")
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode(), self._token.encode())
         if scheme.lower() == "bearer" and known:
             return None
+        if self._strangers.is_tired_of(request.client.host if request.client else ""):
+            return refusal(429, TOO_MANY, headers={"Connection": "close", "Retry-After": "1"})
         reason = "Send the server's token: Authorization: Bearer <token>."
         return refusal(401, reason, headers={"WWW-Authenticate": 'Bearer realm="clew"'})
+
+
+class Strangers:
+    """How often each address asked without a token lately; whoever has one is not counted."""
+
+    def __init__(self, burst: int = 100, a_second: float = 20.0) -> None:
+        self._burst, self._a_second = burst, a_second
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def is_tired_of(self, address: str) -> bool:
+        """Count one more request; whether that was too many."""
+        now = time.monotonic()
+        left, at = self._left.pop(address, (float(self._burst), now))
+        left = min(float(self._burst), left + (now - at) * self._a_second) - 1.0
+        if len(self._left) >= _MOST_STRANGERS:
+            del self._left[next(iter(self._left))]
+        self._left[address] = (max(left, -1.0), now)
+        return left < 0
 
 
 def bare_host(host: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starlette.responses import Response
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from clew.protocol.kernel.kernel import Kernel
 
@@ -50,11 +50,11 @@ class _Sending:
 class HttpService:
     """The application: the endpoint behind its guard, and a health check."""
 
-    def __init__(self, kernel: Kernel, *, host: str, token: str | None) -> None:
+    def __init__(self, kernel: Kernel, *, host: str, port: int, token: str | None) -> None:
         self._kernel = kernel
         self._sessions = Sessions()
         self._endpoint = Endpoint(kernel, self._sessions)
-        self._guard = Guard(host, token)
+        self._guard = Guard(host, token, port)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, in JSON."""
@@ -121,7 +121,8 @@ class Server(uvicorn.Server):
         self._notice = notice
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve, then say where."""
+        """Begin to serve, then say where; errors of the system are reported in one line."""
+        asyncio.get_running_loop().set_exception_handler(_report)
         await super().startup(sockets)
         print(self._address, flush=True)
         print(f"clew: {self._notice}; stop with Ctrl-C.", file=sys.stderr, flush=True)
@@ -156,11 +157,6 @@ class _McpServer(Server):
         super().__init__(config, address, "serving")
         self._service = service
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve; errors of the system are reported in one line."""
-        asyncio.get_running_loop().set_exception_handler(_report)
-        await super().startup(sockets)
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, wait for calls, and give up on those that take too long."""
         asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._service.give_up)
@@ -183,20 +179,25 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-def run(kernel: Kernel, listener: socket.socket, *, host: str, token: str | None) -> int:
-    """Serve until told to stop; then finish what is under way."""
-    host = bare_host(host)
-    service = HttpService(kernel, host=host, token=token)
-    config = uvicorn.Config(
-        service.app,
+def door(app: ASGIApp, grace_seconds: int) -> uvicorn.Config:
+    """How every HTTP server of ours is reached: one kind of connection, its limits, no log."""
+    return uvicorn.Config(
+        app,
         interface="asgi3",
         http=Wire,
         ws="none",
         lifespan="off",
         backlog=BACKLOG,
-        log_level="error",
+        log_level="critical",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS + _LAST_WORDS_SECONDS,
+        timeout_graceful_shutdown=grace_seconds,
     )
+
+
+def run(kernel: Kernel, listener: socket.socket, *, host: str, token: str | None) -> int:
+    """Serve until told to stop; then finish what is under way."""
+    host = bare_host(host)
+    service = HttpService(kernel, host=host, port=listener.getsockname()[1], token=token)
+    config = door(service.app, _GRACE_SECONDS + _LAST_WORDS_SECONDS)
     return _McpServer(config, service, url_of(host, listener, PATH)).run_on(listener)

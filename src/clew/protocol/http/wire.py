@@ -1,4 +1,4 @@
-"""One connection: how long it may take to ask, and how many there may be."""
+"""One connection: how long it may take to ask, how much it may ask, and how many there may be."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import resource
 from functools import cache
 
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clew.protocol.http.answers import refusal
@@ -13,6 +14,7 @@ from clew.protocol.versions import INTERNAL_ERROR
 
 HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 1000
+MOST_REQUESTS = 10_000  # on one connection; then it is closed, so that none is held for ever
 BACKLOG = 64  # asyncio accepts this many at once before it says so
 _RESERVED_FILES = 64
 _FEWEST_CONNECTIONS = 16
@@ -30,19 +32,28 @@ def most_connections() -> int:
     return min(MOST_CONNECTIONS, max(_FEWEST_CONNECTIONS, room))
 
 
+def most_of_one_address() -> int:
+    """How many of them one address may have: half, so that no machine keeps the others out."""
+    return max(_FEWEST_CONNECTIONS, most_connections() // 2)
+
+
 class Wire(H11Protocol):
     """uvicorn's connection, except that nobody can hold it without asking something."""
 
     waits_since = 0.0
     surplus = False
+    _answered = 0
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection; when there are too many, only to refuse what it asks."""
         super().connection_made(transport)
         self.waits_since = self.loop.time()
-        if len(self.connections) > most_connections():
-            self.surplus = not self._make_room()
+        others = [wire for wire in self.connections if isinstance(wire, Wire) and wire is not self]
+        if len(others) >= most_of_one_address():
+            mine = [wire for wire in others if wire.address == self.address]
+            has_room = _make_room(mine, most_of_one_address())
+            self.surplus = not (has_room and _make_room(others, most_connections()))
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -59,6 +70,13 @@ class Wire(H11Protocol):
         super().data_received(data)
         self._watch_head()
 
+    def handle_events(self) -> None:
+        """Begin with the requests that have come; the last one on a connection ends it."""
+        super().handle_events()
+        cycle = self.cycle
+        if self._answered >= MOST_REQUESTS - 1 and cycle and not cycle.response_started:
+            cycle.scope["headers"] = [*cycle.scope["headers"], CLOSE_HEADER]
+
     def eof_received(self) -> bool:  # type: ignore[override]
         """Wait a moment with a quick answer: a client may close its side and still read.
 
@@ -73,6 +91,7 @@ class Wire(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
+        self._answered += 1
         self.waits_since = self.loop.time()
         super().on_response_complete()
 
@@ -82,18 +101,10 @@ class Wire(H11Protocol):
         over = self.cycle is None or self.cycle.response_complete
         return over and not self.transport.is_closing()
 
-    def _make_room(self) -> bool:
-        """Close the connection that has been silent the longest; False if all are busy."""
-        wires = [wire for wire in self.connections if isinstance(wire, Wire) and wire is not self]
-        taken = [wire for wire in wires if not wire.surplus and not wire.transport.is_closing()]
-        if len(taken) < most_connections():
-            return True
-        if _close_oldest([wire for wire in taken if wire.waits]):
-            return True
-        refused = [wire for wire in wires if wire.surplus and wire.waits]
-        if len(refused) >= _MOST_SURPLUS:
-            _close_oldest(refused)
-        return False
+    @property
+    def address(self) -> str:
+        """Where the client is, without its port."""
+        return self.client[0] if self.client else ""
 
     def _watch_head(self) -> None:
         if not self.waits:
@@ -110,6 +121,17 @@ class Wire(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+
+def _make_room(wires: list[Wire], most: int) -> bool:
+    """Close the connection that has been silent the longest; False if all are busy."""
+    taken = [wire for wire in wires if not wire.surplus and not wire.transport.is_closing()]
+    if len(taken) < most or _close_oldest([wire for wire in taken if wire.waits]):
+        return True
+    refused = [wire for wire in wires if wire.surplus and wire.waits]
+    if len(refused) >= _MOST_SURPLUS:
+        _close_oldest(refused)
+    return False
 
 
 def _close_oldest(wires: list[Wire]) -> bool:
