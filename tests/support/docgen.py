@@ -461,6 +461,7 @@ LIMITS = (
     ("Waiting for running calls when input ends", "protocol.stdio.server:DRAIN_SECONDS", "s"),
     ("One HTTP body", "protocol.http.guard:LARGEST_BODY", "bytes"),
     ("HTTP connections at a time, at most", "protocol.http.wire:MOST_CONNECTIONS", ""),
+    ("Requests on one HTTP connection", "protocol.http.wire:MOST_REQUESTS", ""),
     ("Time for the head of an HTTP request", "protocol.http.wire:HEAD_SECONDS", "s"),
     ("Time for the body of an HTTP request", "protocol.http.guard:BODY_SECONDS", "s"),
     ("An idle HTTP session is kept for", "protocol.http.sessions:_IDLE_SECONDS", "s"),

@@ -154,7 +154,10 @@ def _warnings(fields: dict[str, Any], yaml: str, shown: str, first: int) -> Iter
     found = list(_findings(fields, ()))
     if shown != _USER_FILE:
         found += [
-            ((section, name), f"`{section}.{name}` has no effect here: it counts only in {_USER_FILE}")
+            (
+                (section, name),
+                f"`{section}.{name}` has no effect here: it counts only in {_USER_FILE}",
+            )
             for section, name in USERS_OWN
             if isinstance(fields.get(section), dict) and name in fields[section]
         ]

@@ -66,7 +66,10 @@ def approving(root: Path, commands: Iterable[Command]) -> str:
 def command_hash(root: Path, command: Command) -> str:
     """What stands for exactly this command in exactly this project."""
     words = ["sh", command] if isinstance(command, str) else ["exec", *command]
-    parts = [os.fsencode(root.resolve()), *(word.encode("utf-8", "surrogatepass") for word in words)]
+    parts = [
+        os.fsencode(root.resolve()),
+        *(word.encode("utf-8", "surrogatepass") for word in words),
+    ]
     return hashlib.sha256(b"".join(b"%d:%s," % (len(part), part) for part in parts)).hexdigest()
 
 

@@ -115,9 +115,7 @@ def actions(spec: Spec, state: str, known: Journalled, branch: Branch | None) ->
     return {name for name, is_possible in possible.items() if is_possible}
 
 
-def unapproved(
-    root: Path, config: Config, spec: Spec, known: Journalled
-) -> list[tuple[str, str]]:
+def unapproved(root: Path, config: Config, spec: Spec, known: Journalled) -> list[tuple[str, str]]:
     """The hash and text of each command that this spec's work needs and nobody has approved."""
     from clew.specs.query.commands import settings_commands, spec_commands
     from clew.specs.store.consent import Consent, command_hash
