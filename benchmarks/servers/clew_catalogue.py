@@ -8,7 +8,7 @@ from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
 from clew.kit.answer import Answer
 from clew.kit.call import Call
-from clew.program import TOOLS
+from clew.program import all_tools
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
 
@@ -33,5 +33,5 @@ ECHO = Tool(
 
 if __name__ == "__main__":
     face = FACES["clew"]
-    offered = select_tools(face, {"toolsets": "all"}, (*TOOLS, ECHO))
+    offered = select_tools(face, {"toolsets": "all"}, (*all_tools(), ECHO))
     sys.exit(serve(Kernel(CatalogService(face, offered))))

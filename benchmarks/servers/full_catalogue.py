@@ -5,11 +5,11 @@ import sys
 from clew.catalog.faces import FACES
 from clew.catalog.selection import select_tools
 from clew.catalog.service import CatalogService
-from clew.program import TOOLS
+from clew.program import all_tools
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
 
 if __name__ == "__main__":
     face = FACES["clew"]
-    offered = select_tools(face, {"toolsets": "all"}, TOOLS)
+    offered = select_tools(face, {"toolsets": "all"}, all_tools())
     sys.exit(serve(Kernel(CatalogService(face, offered))))

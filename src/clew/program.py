@@ -1,21 +1,14 @@
 """The program put together: every room's tools, and what the rooms need of each other.
 
-Rooms do not name rooms above them; whatever reaches across is handed over here. Only the rooms'
-`tools` modules are imported, and these import nothing of their room before a call.
+Rooms do not name rooms above them; whatever reaches across is handed over here. Only the `tools`
+modules of the rooms that a server may offer are imported, and these import nothing of their room
+before a call.
 """
 
 from __future__ import annotations
 
-from clew.advisors.tools import ADVISORS_TOOLS
-from clew.catalog.selection import select_tools
+from clew.catalog.selection import select_tools, toolsets_in_question
 from clew.catalog.service import CatalogService
-from clew.commands.tools import COMMANDS_TOOLS, CommandSource
-from clew.doctor.tools import DOCTOR_TOOLS
-from clew.guide.tools import GuideSource, guide_tools
-from clew.history.tools import HISTORY_TOOLS
-from clew.specs.tools import specs_tools
-from clew.thread.tools import THREAD_TOOLS
-from clew.work.tools import cancel, reset, work_tools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +21,6 @@ if TYPE_CHECKING:
     from clew.work.workspace import Wiring
 
 
-def all_tools() -> tuple[Tool, ...]:
-    """Every tool, in the order that clients see."""
-    return TOOLS
-
-
 def work_wiring() -> Wiring:
     """What starts of agents need of the rooms above theirs."""
     from clew.daemons import WIRING
@@ -40,21 +28,79 @@ def work_wiring() -> Wiring:
     return WIRING
 
 
-TOOLS: tuple[Tool, ...] = (
-    *guide_tools(all_tools),
-    *DOCTOR_TOOLS,
-    *HISTORY_TOOLS,
-    *specs_tools(reset, cancel),
-    *work_tools(work_wiring),
-    *COMMANDS_TOOLS,
-    *ADVISORS_TOOLS,
-    *THREAD_TOOLS,
-)
+def _guide() -> tuple[Tool, ...]:
+    from clew.doctor.tools import DOCTOR_TOOLS
+    from clew.guide.tools import guide_tools
+
+    return (*guide_tools(all_tools), *DOCTOR_TOOLS)
+
+
+def _history() -> tuple[Tool, ...]:
+    from clew.history.tools import HISTORY_TOOLS
+
+    return HISTORY_TOOLS
+
+
+def _specs() -> tuple[Tool, ...]:
+    from clew.specs.tools import specs_tools
+    from clew.work.tools import cancel, reset
+
+    return specs_tools(reset, cancel)
+
+
+def _work() -> tuple[Tool, ...]:
+    from clew.work.tools import work_tools
+
+    return work_tools(work_wiring)
+
+
+def _commands() -> tuple[Tool, ...]:
+    from clew.commands.tools import COMMANDS_TOOLS
+
+    return COMMANDS_TOOLS
+
+
+def _advisors() -> tuple[Tool, ...]:
+    from clew.advisors.tools import ADVISORS_TOOLS
+
+    return ADVISORS_TOOLS
+
+
+def _thread() -> tuple[Tool, ...]:
+    from clew.thread.tools import THREAD_TOOLS
+
+    return THREAD_TOOLS
+
+
+# By toolset, in the order that clients see.
+_LOADERS = {
+    "guide": _guide,
+    "history": _history,
+    "specs": _specs,
+    "work": _work,
+    "commands": _commands,
+    "advisors": _advisors,
+    "thread": _thread,
+}
+_loaded: dict[str, tuple[Tool, ...]] = {}
+
+
+def _tools_of(toolset: str) -> tuple[Tool, ...]:
+    if toolset not in _loaded:
+        _loaded[toolset] = _LOADERS[toolset]()
+    return _loaded[toolset]
+
+
+def all_tools() -> tuple[Tool, ...]:
+    """Every tool, in the order that clients see."""
+    return tuple(tool for toolset in _LOADERS for tool in _tools_of(toolset))
 
 
 def offered_tools(face: Face, options: Mapping[str, str]) -> dict[str, Tool]:
     """What a server of this face offers with these options, by name."""
-    return select_tools(face, options, TOOLS)
+    asked = toolsets_in_question(face, options)
+    tools = (tool for toolset in _LOADERS if toolset in asked for tool in _tools_of(toolset))
+    return select_tools(face, options, tuple(tools))
 
 
 def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
@@ -63,8 +109,12 @@ def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
     toolsets = {tool.toolset for tool in offered.values()}
     sources: list[Source] = []
     if "guide" in toolsets:
+        from clew.guide.tools import GuideSource
+
         sources.append(GuideSource(all_tools))
     if "commands" in toolsets:
+        from clew.commands.tools import CommandSource
+
         sources.append(CommandSource(options))
     return CatalogService(
         face, offered, options, sources=tuple(sources), before_call=repair_orphans

@@ -89,10 +89,10 @@ def test_every_server_gives_the_same_answer(name, tmp_path):
 
 
 def test_the_full_catalogue_lists_every_declared_tool(tmp_path):
-    from clew.program import TOOLS
+    from clew.program import all_tools
 
     server = Child([sys.executable, str(SERVERS / "full_catalogue.py")], tmp_path)
-    assert len(result_of(server.ask(request(1, "tools/list")))["tools"]) == len(TOOLS)
+    assert len(result_of(server.ask(request(1, "tools/list")))["tools"]) == len(all_tools())
     server.wait()
 
 

@@ -15,8 +15,10 @@ from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
-from clew.program import TOOLS
+from clew.program import all_tools
 from tests.support.each import for_each
+
+TOOLS = all_tools()
 
 CHANT_NAMES = [
     "chant_spec_list",

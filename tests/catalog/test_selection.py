@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS, read_serve_options
 from clew.catalog.selection import select_tools
 from clew.kit.errors import UsageError
-from clew.program import TOOLS
+from clew.program import all_tools, offered_tools
+
+TOOLS = all_tools()
 
 
 def names(face="clew", **options):
@@ -110,3 +115,30 @@ def test_the_environment_completes_options_and_never_overrides_them(monkeypatch)
     assert read_serve_options(["--toolsets=work"]) == {"toolsets": "work", "db": "/tmp/x"}
     monkeypatch.setenv("CLEW_READ_ONLY", "1")
     assert read_serve_options([])["read_only"] == "1"
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"extended": "1"}, {"toolsets": "work"}, {"tools": "clew_why"}, {"read_only": "1"}],
+    ids=str,
+)
+def test_what_is_offered_does_not_depend_on_what_is_loaded(face, options):
+    every = select_tools(FACES[face], options, TOOLS)
+    assert list(offered_tools(FACES[face], options)) == list(every)
+
+
+LOADED = """
+import sys
+from clew.catalog.faces import FACES
+from clew.program import offered_tools
+offered_tools(FACES[sys.argv[1]], {})
+print(*(name.split(".")[1] for name in sys.modules if name.endswith(".tools")))
+"""
+
+
+@pytest.mark.parametrize(("face", "rooms"), [("commitmux", {"history"}), ("climpt", {"commands"})])
+def test_a_face_loads_the_tools_of_its_own_rooms_only(face, rooms):
+    command = [sys.executable, "-c", LOADED, face]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert set(done.stdout.split()) == rooms

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from clew.catalog.validate import ArgumentError, check_arguments
-from clew.program import TOOLS
+from clew.program import all_tools
 
 SCHEMA = {
     "type": "object",
@@ -77,7 +77,7 @@ VALUES = st.recursive(
 )
 
 
-@given(st.sampled_from(TOOLS), st.data())
+@given(st.sampled_from(all_tools()), st.data())
 def test_it_agrees_with_the_reference_validator(tool, data):
     keys = st.sampled_from([*tool.input_schema["properties"], "zzzzzz"])
     arguments = data.draw(st.dictionaries(keys, VALUES, max_size=5))

@@ -19,7 +19,7 @@ from clew.cli.core.render import plain_table
 from clew.cli.faces import build_group
 from clew.kit.errors import Conflict
 from clew.kit.outcome import Outcome, Table
-from clew.program import TOOLS
+from clew.program import all_tools
 from tests.support.client import BIN
 
 ENVELOPE = {"clew", "command", "ok", "exit_code", "data", "error"}
@@ -244,5 +244,5 @@ def test_the_tools_command_tells_what_a_server_offers():
     data = json.loads(clew("tools", "--json").stdout)["data"]
     assert [t["name"] for t in data["tools"]][:2] == ["clew_guide", "clew_doctor"]
     full = json.loads(clew("tools", "--all", "--json").stdout)["data"]
-    assert len(full["tools"]) == len(TOOLS)
+    assert len(full["tools"]) == len(all_tools())
     assert clew("tools", "--toolsets", "nope").returncode == 2

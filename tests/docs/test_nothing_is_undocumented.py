@@ -17,7 +17,7 @@ from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names
 from clew.hosts.table import HOSTS
 from clew.kit.project import PROJECT_VARIABLES
-from clew.program import TOOLS
+from clew.program import all_tools
 from clew.protocol.kernel.methods import METHODS
 from clew.protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from tests.docs.pages import ROOT, text_of
@@ -70,7 +70,7 @@ def test_every_face_is_in_the_readme(face):
     assert f"`{face} {FACES[face].serve_command}`" in text_of(ROOT / "README.md")
 
 
-@for_each(TOOLS, lambda tool: tool.name)
+@for_each(all_tools(), lambda tool: tool.name)
 def test_every_tool_and_parameter_is_in_the_reference(tool):
     shown = section(REFERENCE / "tools.md", f"### {tool.name}")
 

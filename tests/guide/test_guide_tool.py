@@ -12,9 +12,9 @@ from clew.guide.topics import topic_names
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import NotFound
-from clew.program import TOOLS
+from clew.program import all_tools
 
-guide = guide_tools(lambda: TOOLS)[0].handler
+guide = guide_tools(all_tools)[0].handler
 
 
 @pytest.fixture(autouse=True)

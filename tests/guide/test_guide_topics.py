@@ -15,7 +15,9 @@ from clew.guide import topics
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.answer import Answer
 from clew.kit.errors import NotFound
-from clew.program import TOOLS
+from clew.program import all_tools
+
+TOOLS = all_tools()
 
 NOT_OPTIONS_OF_A_COMMAND = {"--help", "--json"}
 

@@ -64,8 +64,8 @@ def test_the_bundle_starts_the_server_and_asks_for_the_project(bundle):
 
 def test_tools_named_in_the_bundle_exist(bundle):
     from clew.catalog.selection import offered_name
-    from clew.program import TOOLS
+    from clew.program import all_tools
 
     assert bundle["tools_generated"] is True
-    offered = {offered_name(tool, FACES["clew"]) for tool in TOOLS}
+    offered = {offered_name(tool, FACES["clew"]) for tool in all_tools()}
     assert {tool["name"] for tool in bundle.get("tools", [])} <= offered

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from clew.program import TOOLS
+from clew.program import all_tools
 from tests.history.index import new_index
 from tests.security.test_tool_arguments import USUAL
 from tests.support.client import CLEW, StdioServer
@@ -38,7 +38,7 @@ def test_commits_made_by_hand(ground, is_indexed):
     known = {**USUAL, "sha": sha, "target": "src/a.py:2", "task": "fix words", "start": 2}
     env = {"COMMITMUX_DB": str(database)}
     with StdioServer((*CLEW, "--toolsets", "all"), cwd=ground.root, env=env) as server:
-        for tool in TOOLS:
+        for tool in all_tools():
             if not tool.read_only or tool.toolset not in {"history", "thread", "specs"}:
                 continue
             given = {name: known[name] for name in tool.input_schema.get("required", [])}

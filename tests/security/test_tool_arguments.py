@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from clew.program import TOOLS
+from clew.program import all_tools
 from tests.support.client import CLEW, StdioServer
 from tests.support.proof import amount
 
@@ -110,7 +110,7 @@ def string_places(schema):
             yield name, lambda value: {"labels": [value], value[:50]: value}
 
 
-ATTACKED = [tool for tool in TOOLS if tool.name not in STARTERS]
+ATTACKED = [tool for tool in all_tools() if tool.name not in STARTERS]
 
 
 @pytest.fixture

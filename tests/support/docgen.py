@@ -34,7 +34,7 @@ from clew.hosts.register import Target, snippet
 from clew.hosts.table import HOSTS
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.outcome import Outcome, error_envelope
-from clew.program import TOOLS
+from clew.program import all_tools
 from clew.protocol import versions
 from clew.protocol.kernel.methods import METHODS
 from clew.protocol.workers import Workers
@@ -192,7 +192,7 @@ def face_table() -> str:
     for face in FACES.values():
         command = _code(f"{face.name} {face.serve_command}")
         most = {"toolsets": "all"} if face.name == "clew" else {"extended": "1"}
-        counts = [str(len(select_tools(face, options, TOOLS))) for options in ({}, most)]
+        counts = [str(len(select_tools(face, options, all_tools()))) for options in ({}, most)]
         rows.append((command, _code(face.server_name), face.summary, *counts))
     return table(("Server command", "Server name", "For", "By default", "In all"), rows)
 
@@ -207,7 +207,7 @@ def tool_reference() -> str:
     """Every tool."""
     parts = []
     for room in ("guide", *(room for room in ROOMS if room != "guide")):
-        tools = [tool for tool in TOOLS if tool.toolset == room]
+        tools = [tool for tool in all_tools() if tool.toolset == room]
         if tools:
             parts += [f"## Toolset {room}", "", *(_tool(tool) for tool in tools)]
     return "\n" + "\n".join(parts)
@@ -297,7 +297,7 @@ def help_text(face: str, name: str | None = None) -> str:
 def topic_table() -> str:
     """The guide's topics."""
     rows = [
-        (_code(f"clew guide {name}"), topic_text(name, TOOLS).split("\n", 1)[0].lstrip("# "))
+        (_code(f"clew guide {name}"), topic_text(name, all_tools()).split("\n", 1)[0].lstrip("# "))
         for name in topic_names()
     ]
     return table(("Command", "Title"), rows)

@@ -13,9 +13,19 @@ if TYPE_CHECKING:
     from clew.catalog.model import Tool
 
 
+_NAMING = ("toolsets", "tools", "exclude_tools")
+
+
 def offered_name(tool: Tool, face: Face) -> str:
     """The tool's name on this face: the face's own tools are plain, guests may carry a prefix."""
     return tool.name if tool.face == face.name else tool.prefixed_name
+
+
+def toolsets_in_question(face: Face, options: Mapping[str, str]) -> tuple[str, ...]:
+    """The toolsets that `select_tools` may take something from; all, where tools are named."""
+    if face.name == "clew" or any(options.get(name) for name in _NAMING):
+        return ROOMS
+    return (*face.rooms, "guide") if "extended" in options else face.rooms
 
 
 def select_tools(

@@ -12,7 +12,7 @@ from clew.guide.tools import guide as answer_guide
 from clew.guide.topics import rooms, topic_names, topic_text
 from clew.kit.call import Call
 from clew.kit.outcome import Outcome, Table
-from clew.program import TOOLS
+from clew.program import all_tools
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,15 +31,15 @@ def guide(topic: str | None, project: str | None, *, only_list: bool) -> Outcome
     if only_list:
         return _list_topics()
     arguments: dict[str, Any] = {"topic": topic, "project": project}
-    answer = answer_guide(arguments, Call(), TOOLS)
+    answer = answer_guide(arguments, Call(), all_tools())
     return Outcome(answer.data, (answer.text,))
 
 
 def _list_topics() -> Outcome:
-    titles = {name: _title(topic_text(name, TOOLS)) for name in topic_names()}
+    titles = {name: _title(topic_text(name, all_tools())) for name in topic_names()}
     data = {
         "topics": [{"name": name, "title": title} for name, title in titles.items()],
-        "rooms": [room.name for room in rooms(TOOLS)],
+        "rooms": [room.name for room in rooms(all_tools())],
     }
     return Outcome(data, (Table(("topic", "title"), tuple(titles.items())),))
 
