@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.display import clipped, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
     from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
@@ -28,6 +28,7 @@ MODEL, URL, SECONDS = "CLEW_MODEL", "CLEW_MODEL_URL", "CLEW_MODEL_SECONDS"
 INSTALL = "Install them: pip install 'clew[models]'"
 DEFAULT_SECONDS = 25.0
 LONGEST_SECONDS = 600.0
+_LONGEST_IMPORT = 120.0
 _OLLAMA = "http://localhost:11434/v1"
 _KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "ollama": "OLLAMA_API_KEY"}
 _NO_KEY = "none-needed"
@@ -39,6 +40,26 @@ class TooSlow(Unavailable):
     """The model did not answer within the time it had."""
 
 
+class Clock:
+    """The time that the models of one call have together; it stands still while libraries load."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """The seconds that are left; 0 when none are."""
+        return max(self._until - time.monotonic(), 0.0)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """What is done in here takes none of the time."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._until += time.monotonic() - began
+
+
 class LanguageModel(Protocol):
     """Something that answers a prompt with text."""
 
@@ -46,8 +67,8 @@ class LanguageModel(Protocol):
     def name(self) -> str:
         """Which model it is, as documents record it."""
 
-    def write(self, instructions: str, prompt: str, *, until: float, call: Call) -> str:
-        """Its answer; `until` is the time of the monotonic clock when it must be there."""
+    def write(self, instructions: str, prompt: str, *, clock: Clock, call: Call) -> str:
+        """Its answer, within the time that is left."""
 
 
 def load_language_model(environment: Mapping[str, str] | None = None) -> LanguageModel | None:
@@ -118,19 +139,23 @@ class ConfiguredModel:
                 f"A key is not sent to {address.hostname} by plain HTTP", f"Use https in {URL}."
             )
 
-    def write(self, instructions: str, prompt: str, *, until: float, call: Call) -> str:
+    def write(self, instructions: str, prompt: str, *, clock: Clock, call: Call) -> str:
         """Ask the model in a thread of its own, so that time and cancellation are kept."""
-        return _Asking(lambda: self._asked(instructions, prompt, until)).result(until, call)
+        return _Asking(lambda ask: self._asked(instructions, prompt, clock, ask)).result(
+            clock, call
+        )
 
-    async def _asked(self, instructions: str, prompt: str, until: float) -> str:
-        try:
-            from pydantic_ai.direct import model_request
-            from pydantic_ai.exceptions import AgentRunError, UserError
-            from pydantic_ai.messages import ModelRequest
-        except ImportError as error:
-            raise Unavailable("Language models need additional packages", INSTALL) from error
-        left = max(until - time.monotonic(), 0.1)
-        model, client = self._loaded(left)
+    async def _asked(self, instructions: str, prompt: str, clock: Clock, ask: _Asking) -> str:
+        with clock.stopped():
+            try:
+                from pydantic_ai.direct import model_request
+                from pydantic_ai.messages import ModelRequest
+
+                model, client = self._loaded(max(clock.left(), 0.1))
+            except ImportError as error:
+                raise Unavailable("Language models need additional packages", INSTALL) from error
+        ask.loaded.set()
+        left = max(clock.left(), 0.1)
         try:
             async with asyncio.timeout(left), client:
                 answer = await model_request(
@@ -138,21 +163,30 @@ class ConfiguredModel:
                     [ModelRequest.user_text_prompt(prompt, instructions=instructions)],
                     model_settings={"max_tokens": _MOST_TOKENS, "timeout": left},
                 )
+                return answer.text or ""
         except TimeoutError:
             raise _too_slow(self.name) from None
-        except (AgentRunError, UserError) as error:
+        except Exception as error:  # noqa: BLE001 - the libraries trip over a foreign answer in many ways
             reason = clipped(shown_text(" ".join(str(error).split())), 300)
-            raise Unavailable(f"{self.name} failed: {reason}") from None
-        return answer.text or ""
+            raise Unavailable(f"{self.name} failed: {reason or type(error).__name__}") from None
 
     def _loaded(self, seconds: float) -> tuple[Model, _Client]:
         local = urlsplit(self._url).hostname in _THIS_MACHINE
         # No redirects: they could carry the key elsewhere. No proxy on the way to this machine.
-        http = {"follow_redirects": False, "trust_env": not local, "timeout": seconds}
+        http = {
+            "follow_redirects": False, "trust_env": not local, "timeout": seconds,
+            "event_hooks": {"response": [_without_wait]},
+        }  # fmt: skip
         given: dict[str, Any] = {
             "base_url": self._url or None, "api_key": self._key or _NO_KEY, "max_retries": 1
         }  # fmt: skip
         return (_anthropic if self._provider == "anthropic" else _openai)(self._model, given, http)
+
+
+async def _without_wait(response: Any) -> None:
+    """Drop how long a busy service wants us to wait: the library would sleep all our time away."""
+    for name in ("retry-after", "retry-after-ms"):
+        response.headers.pop(name, None)
 
 
 def _openai(model: str, given: dict[str, Any], http: dict[str, Any]) -> tuple[Model, _Client]:
@@ -176,19 +210,21 @@ def _anthropic(model: str, given: dict[str, Any], http: dict[str, Any]) -> tuple
 class _Asking:
     """One question on its way: a thread that imports, asks, and can be left behind."""
 
-    def __init__(self, question: Callable[[], Coroutine[Any, Any, str]]) -> None:
+    def __init__(self, question: Callable[[_Asking], Coroutine[Any, Any, str]]) -> None:
         self._question = question
+        self.loaded = threading.Event()
         self._done = threading.Event()
         self._answer = ""
         self._failure: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[str] | None = None
 
-    def result(self, until: float, call: Call) -> str:
+    def result(self, clock: Clock, call: Call) -> str:
         """The answer, a failure, or the end of time or patience, whichever is first."""
         threading.Thread(target=self._run, daemon=True, name="language-model").start()
         call.on_cancel(self._stop)
-        self._done.wait(max(until - time.monotonic(), 0.0) + 0.5)
+        self.loaded.wait(_LONGEST_IMPORT)
+        self._done.wait(clock.left() + 0.5)
         call.check()
         if not self._done.is_set():
             self._stop()
@@ -199,11 +235,11 @@ class _Asking:
 
     def _run(self) -> None:
         try:
-            self._answer = asyncio.run(self._awaited(self._question()))
+            self._answer = asyncio.run(self._awaited(self._question(self)))
         except BaseException as error:  # noqa: BLE001 - raised again where the answer is awaited
             self._failure = error
         finally:
-            self._done.set()
+            self._end()
 
     async def _awaited(self, question: Coroutine[Any, Any, str]) -> str:
         self._loop = asyncio.get_running_loop()
@@ -215,7 +251,11 @@ class _Asking:
         if loop is not None and task is not None:
             with suppress(RuntimeError):  # the loop has just ended by itself
                 loop.call_soon_threadsafe(task.cancel)
+        self._end()
+
+    def _end(self) -> None:
         self._done.set()
+        self.loaded.set()
 
 
 def _too_slow(name: str) -> TooSlow:

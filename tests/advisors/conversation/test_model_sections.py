@@ -11,7 +11,7 @@ from clew.advisors.conversation.model_sections import MOST_ROUNDS
 from clew.advisors.documents.document import parse, render
 from clew.kit.call import Call
 from clew.kit.errors import Cancelled, Invalid
-from clew.models.language import TooSlow, load_language_model, seconds_allowed
+from clew.models.language import Clock, TooSlow, load_language_model, seconds_allowed
 from tests.advisors.conftest import Advisor
 
 
@@ -160,12 +160,12 @@ def test_without_settings_there_is_no_model():
 def test_a_model_answers_or_is_too_slow(fake):
     fake.answer = lambda prompt: prompt.upper()
     model = load_language_model()
-    answer = model.write("Shout.", "hello", until=time.monotonic() + 120, call=Call())
+    answer = model.write("Shout.", "hello", clock=Clock(120), call=Call())
     assert answer == "HELLO"
 
     fake.manners = ["slow"]
     with pytest.raises(TooSlow, match="did not answer in time"):
-        model.write("Shout.", "hello", until=time.monotonic() + 0.5, call=Call())
+        model.write("Shout.", "hello", clock=Clock(0.5), call=Call())
 
 
 def test_the_other_kind_of_provider(fake, monkeypatch):
@@ -174,7 +174,7 @@ def test_the_other_kind_of_provider(fake, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     fake.answer = lambda prompt: prompt.upper()
 
-    answer = load_language_model().write("Shout.", "hi", until=time.monotonic() + 120, call=Call())
+    answer = load_language_model().write("Shout.", "hi", clock=Clock(120), call=Call())
 
     assert answer == "HI"
     assert fake.keys[0].endswith("secret")

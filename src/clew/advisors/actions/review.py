@@ -8,7 +8,6 @@ cites must be in the changes.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -23,7 +22,7 @@ from clew.kit.call import Call
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import JsonError, loads
 from clew.kit.text.tokens import STOP_WORDS
-from clew.models.language import LanguageModel, load_language_model, seconds_allowed
+from clew.models.language import Clock, LanguageModel, load_language_model, seconds_allowed
 from clew.specs.files.criteria import Criterion, parse_criteria
 from clew.specs.model import Spec
 
@@ -211,7 +210,7 @@ def _with_model(found: Review, call: Call) -> Review:
         if model is None:
             return replace(found, skipped=("model: none is configured (CLEW_MODEL)",))
         call.progress(0, 1, f"Asking {model.name}")
-        opinions = _asked(found, model, time.monotonic() + seconds_allowed(), call)
+        opinions = _asked(found, model, Clock(seconds_allowed()), call)
     except ClewError as error:
         if call.cancelled:
             raise
@@ -219,11 +218,11 @@ def _with_model(found: Review, call: Call) -> Review:
     return replace(found, opinions=tuple(opinions), writer=f"checks and {model.name}")
 
 
-def _asked(found: Review, model: LanguageModel, until: float, call: Call) -> list[dict[str, Any]]:
+def _asked(found: Review, model: LanguageModel, clock: Clock, call: Call) -> list[dict[str, Any]]:
     criteria = "\n".join(f"{one.criterion.number}. {one.criterion.text}" for one in found.criteria)
     changes = found.diff.as_text(_PROMPT_CHARACTERS)
     prompt = f"Acceptance criteria:\n{criteria}\n\nAdded lines, by file:\n{changes}"
-    answer = model.write(_INSTRUCTIONS, prompt, until=until, call=call)
+    answer = model.write(_INSTRUCTIONS, prompt, clock=clock, call=call)
     start, end = answer.find("["), answer.rfind("]")
     try:
         entries = loads(answer[start : end + 1]) if 0 <= start < end else []

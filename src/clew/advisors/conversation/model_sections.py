@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +11,7 @@ from clew.advisors.documents.document import parse, render, render_body
 from clew.advisors.documents.model import Brief, Document
 from clew.kit.call import Call
 from clew.kit.errors import ClewError
-from clew.models.language import LanguageModel
+from clew.models.language import Clock, LanguageModel
 
 MOST_ROUNDS: Final = 3  # once, and at most twice again
 _MISSING: Final = ("the model did not write it",)
@@ -44,7 +43,7 @@ def write_sections(
     *,
     protected: Collection[str],
     context: Iterable[Document],
-    until: float,
+    clock: Clock,
     call: Call,
 ) -> ModelText:
     """The sections that a model writes for a document, as far as they pass within the time."""
@@ -55,14 +54,14 @@ def write_sections(
     refused: dict[str, Refusal] = {}
     trouble = ""
     for number in range(MOST_ROUNDS):
-        if not wanted or (number and time.monotonic() >= until):
+        if not wanted or (number and not clock.left()):
             break
         call.progress(number, MOST_ROUNDS, f"Asking {model.name} for {len(wanted)} sections")
         try:
             answer = model.write(
                 _INSTRUCTIONS.format(rules="\n- ".join(RULES)),
                 _prompt(document, brief, wanted, refused),
-                until=until,
+                clock=clock,
                 call=call,
             )
         except ClewError as error:

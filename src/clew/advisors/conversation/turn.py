@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +36,7 @@ from clew.kit.errors import Conflict, Invalid
 from clew.kit.jsontext import dumps
 from clew.kit.locks import locked
 from clew.kit.times import today
-from clew.models.language import load_language_model, seconds_allowed
+from clew.models.language import Clock, load_language_model, seconds_allowed
 
 LONGEST_TEXT = 200_000
 _ATTEMPTS = 20
@@ -142,7 +141,7 @@ class _Turn:
         """Have a configured model write for this turn, before anything is locked."""
         if not self._request.use_model:
             return
-        until = time.monotonic() + seconds_allowed()
+        clock = Clock(seconds_allowed())
         model = load_language_model()
         if model is None:
             return
@@ -153,7 +152,7 @@ class _Turn:
             builder.brief(draft.document, draft.facts),
             protected=draft.of_people,
             context=draft.context,
-            until=until,
+            clock=clock,
             call=call,
         )
 
