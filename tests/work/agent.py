@@ -59,6 +59,21 @@ def commit(*names):
     git("commit", "-q", "-m", f"chant({SPEC}): make {' '.join(names) or 'it'}")
 
 
+def stray(name="stray.txt"):
+    """Leave the worktree, and commit in the user's own checkout."""
+    there = Path(os.environ["CLEW_PROJECT"])
+    (there / name).write_text("strayed\n")
+    git("-C", str(there), "add", "--", name)
+    git("-C", str(there), "commit", "-q", "-m", f"chant({SPEC}): make {name}", "--", name)
+
+
+def commit_as_a_person(name="theirs.txt"):
+    there = Path(os.environ["CLEW_PROJECT"])
+    (there / name).write_text("mine\n")
+    git("-C", str(there), "add", "--", name)
+    git("-C", str(there), "commit", "-q", "-m", "Change something else", "--", name)
+
+
 def tick(count="all"):
     """Tick boxes of the project's real spec through the tool server."""
     tools = Tools()

@@ -51,16 +51,23 @@ PLAIN_DIFF = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
+# What leads git to another repository than that of the directory, or is for one command only.
 INHERITED_LOCATION = (
     "GIT_DIR",
     "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_GRAFT_FILE",
     "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
 )
 # Git's own children go on when it is killed, and git when Clew is: network and all. This one
 # stays beside them and ends their group when the pipe that Clew holds is closed. A death signal

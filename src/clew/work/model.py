@@ -75,6 +75,7 @@ class FailureClass(StrEnum):
     CRITERIA = "criteria"
     OUTPUT = "output"
     APPROVAL = "approval"
+    STRAYED = "strayed"
 
 
 # The agent did work, but it is not what was asked for: somebody has to look at it.
@@ -84,6 +85,7 @@ ATTENTION = (
     FailureClass.CRITERIA,
     FailureClass.OUTPUT,
     FailureClass.APPROVAL,
+    FailureClass.STRAYED,
 )
 RUNNING = (Phase.PREPARED, Phase.WORKTREE, Phase.STARTED)
 FINISHING = (Phase.AGENT_EXITED, Phase.CHECKED, Phase.MERGED)

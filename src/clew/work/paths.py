@@ -19,6 +19,7 @@ from clew.work.model import Run, check_run_id
 STATUS_FILE = ".chant-status.json"
 _EXCLUDED = (
     STATUS_FILE,
+    ".aider*",
     "**/.chant/.store/",
     "**/.chant/logs/",
     "**/.chant/processes/",

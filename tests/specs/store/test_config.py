@@ -101,8 +101,8 @@ def test_unknown_keys_and_wrong_values_are_named_with_their_line(project):
     assert found == {
         "unknown key `lint.treshholds`; did you mean `thresholds`?": 4,
         "`lint.thresholds.complexity_files` must be a number": 7,
-        "`defaults.provider` must be one of: claude, codex, opencode, gemini, cursor-agent, aider, ollama, "
-        "openai, kirocli, command": 9,
+        "`defaults.provider` must be one of: claude, codex, opencode, gemini, copilot, qwen, "
+        "cursor-agent, aider, ollama, openai, kirocli, command": 9,
         "`defaults.prompt` must be a text": 10,
         "`project` must be a section with keys of its own": 11,
         "unknown key `silent`": 12,

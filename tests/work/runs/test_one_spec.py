@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
@@ -152,6 +154,31 @@ def test_boxes_ticked_in_the_worktree_count_as_the_agents_word(house):
     assert "- [x] It works" in house.body("001")
 
 
+def test_boxes_named_in_the_summary_count_as_the_agents_word(house):
+    steps = ("edit a.txt", "commit a.txt", "say Criteria met: 1, 2", "say - **Criteria met**: 2, 9")
+    house.spec("001", *steps, criteria=("One", "Two"))
+    run = house.done("001")
+    assert (run.failure_class, house.status("001")) == ("criteria", "needs_attention")
+    assert "- [ ] One" in house.body("001")
+    assert "- [x] Two" in house.body("001")
+
+
+def test_a_check_ticks_its_criterion_for_an_agent_without_tools(house, tmp_path, monkeypatch):
+    script = tmp_path / "bin" / "aider"
+    script.parent.mkdir()
+    script.write_text(
+        "#!/bin/sh\necho x > a.txt && git add a.txt && git commit -qm x && touch .aider.history\n",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    house.spec("001", criteria=("It works", "It is fine"), checks=("test -f a.txt",))
+    house.begin("001", options=WorkOptions(agent="aider"))
+    run = house.settled("001")
+    assert "1 of 2 acceptance criteria are not checked:\n- It is fine" in run.failure
+    assert "- [x] It works" in house.body("001")
+
+
 def test_output_is_held_against_a_schema_where_that_is_strict(house):
     house.configure("validation:\n  strict_output_validation: true")
     house.repo.write("out.json", '{"type": "object", "required": ["answer"]}')
@@ -236,6 +263,17 @@ def test_whatever_is_wrong_is_told_before_anything_changes(house, monkeypatch, f
     assert path.read_bytes() == before
     assert not house.paths.journal.exists()
     assert house.repo.text("branch", "--list", "chant/*") == ""
+
+
+def test_an_unknown_agent_in_the_settings_is_told_and_nobody_else_is_started(house):
+    house.spec("001", "edit a.txt")
+    text = house.paths.config.read_text(encoding="utf-8")
+    house.paths.config.write_text(text.replace("provider: command", "provider: qwenn"), "utf-8")
+    with pytest.raises(NotFound) as raised:
+        house.begin("001")
+    assert "`defaults.provider` in .chant/config.md" in raised.value.message
+    assert "Did you mean qwen? Agents: claude, codex" in raised.value.full_text()
+    assert not house.paths.journal.exists()
 
 
 def test_lint_errors_are_told_unless_they_are_to_be_skipped(house):

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.kit import jsontext
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, Invalid
 from clew.kit.files import write_atomic
 from clew.kit.git import SPEC_DRIVER, run_git
 from clew.kit.paths import ProjectPaths
 from clew.kit.repository import common_directory
 from clew.kit.text.yaml_edit import field_lines
+from clew.specs.store.settings import PROVIDERS
 
 _DIRECTORIES = ("specs", "prompts", "logs", "processes", ".locks", ".store")
 _IGNORED = """\
@@ -122,6 +123,8 @@ def project_name(project: Path) -> str:
 
 
 def _config_text(name: str, provider: str | None, model: str | None) -> str:
+    if provider and provider not in PROVIDERS:
+        raise Invalid(f"Unknown agent: {provider[:100]}", f"Agents: {', '.join(PROVIDERS)}.")
     defaults = {"prompt": "standard", "provider": provider, "model": model}
     given = {key: value for key, value in defaults.items() if value}
     lines = [*field_lines("project", {"name": name}), *field_lines("defaults", given)]

@@ -25,6 +25,8 @@ PROVIDERS: Final = (
     "codex",
     "opencode",
     "gemini",
+    "copilot",
+    "qwen",
     "cursor-agent",
     "aider",
     "ollama",

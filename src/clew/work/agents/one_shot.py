@@ -13,15 +13,10 @@ from clew.kit.call import Call
 from clew.kit.errors import Unavailable
 from clew.kit.text.display import clipped
 from clew.work.agents.failures import failure_of
+from clew.work.agents.launch import PROMPT_FILE, launch_of
 from clew.work.agents.output import StreamReader
-from clew.work.agents.programs import (
-    agent_environment,
-    agent_named,
-    agent_words,
-    check_agent,
-    config_name,
-    toml_string,
-)
+from clew.work.agents.programs import agent_named, check_agent
+from clew.work.agents.tool_server import Server
 from clew.work.journal.run_log import EventKind
 from clew.work.model import AgentChoice, new_run_id
 from clew.work.processes.child import drain, end_child, start_child
@@ -30,7 +25,6 @@ from clew.work.processes.identity import RUN_VARIABLE, stop_processes_of_run
 ASK_SECONDS = 600.0
 _REPORT_SECONDS = 2.0
 _STDERR_LINES = 50
-_NO_TOOLS = {"mcpServers": '{"mcpServers": {}}', "opencode": "{}"}
 
 
 @dataclass(frozen=True)
@@ -50,13 +44,17 @@ def ask_agent(
     question = f"ask-{new_run_id()}"
     with tempfile.TemporaryDirectory(prefix="clew-ask-") as name:
         directory = Path(name)
-        known = _known(choice, prompt, directory)
-        words = agent_words(choice, program, paths=known, mcp_words=())
-        added = {RUN_VARIABLE: question, "CLEW_PROMPT_FILE": known["prompt_file"]}
-        environment = agent_environment(choice, known=known, added=added)
-        (directory / "empty").mkdir()
-        source = directory / "prompt.md" if agent.prompt == "stdin" else None
-        child = start_child(words, cwd=directory / "empty", environment=environment, stdin=source)
+        (directory / PROMPT_FILE).write_text(prompt, encoding="utf-8")
+        empty = directory / "empty"
+        empty.mkdir()
+        launch = launch_of(choice, program, directory, cwd=empty, server=Server(), names={})
+        variables = {RUN_VARIABLE: question, "CLEW_PROMPT_FILE": str(directory / PROMPT_FILE)}
+        child = start_child(
+            launch.words,
+            cwd=empty,
+            variables={**variables, **launch.variables},
+            stdin=launch.stdin,
+        )
         try:
             return _answer(child, StreamReader(agent.stream), call, seconds, choice.name)
         finally:
@@ -69,19 +67,6 @@ def _quiet(choice: AgentChoice) -> AgentChoice:
     """The same agent, reading only; the directory is empty, and no repository."""
     extra = ("--skip-git-repo-check",) if choice.name == "codex" else ()
     return replace(choice, permission="read", session=None, extra=(*choice.extra, *extra))
-
-
-def _known(choice: AgentChoice, prompt: str, directory: Path) -> dict[str, str]:
-    form = agent_named(choice.name).mcp_form
-    prompt_file, config = directory / "prompt.md", directory / config_name(form)
-    prompt_file.write_text(prompt, encoding="utf-8")
-    config.write_text(_NO_TOOLS.get(form or "", _NO_TOOLS["mcpServers"]), encoding="utf-8")
-    return {
-        "prompt": prompt,
-        "prompt_file": str(prompt_file),
-        "mcp_config": str(config),
-        "git_dir_toml": toml_string(str(directory)),
-    }
 
 
 def _answer(

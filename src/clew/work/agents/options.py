@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clew.kit.errors import NotFound
 from clew.specs.model import Spec
 from clew.specs.store.config import Config
-from clew.work.agents.programs import AGENTS
+from clew.work.agents.programs import AGENTS, agent_named
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
 
 MODEL_VARIABLE = "CHANT_MODEL"
+_USUAL = "claude"
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ def workers_of(config: Config, options: WorkOptions, spec: Spec) -> list[Worker]
     listed = config.maps("parallel", "agents")
     if options.agent is None and spec.text("provider") is None and listed:
         return [_listed(entry, config, options, spec) for entry in listed]
-    name = options.agent or spec.text("provider") or config.text("defaults", "provider")
-    choice = _choice(name or "claude", config, options, spec)
+    name = options.agent or spec.text("provider") or _provider(config)
+    choice = _choice(name, config, options, spec)
     return [Worker(choice.name, choice, None, 1)]
 
 
@@ -95,14 +97,31 @@ def _listed(entry: dict[str, Any], config: Config, options: WorkOptions, spec: S
     """An entry names a program; one that we know by name is started in its own way."""
     words = shlex.split(str(entry["command"])) or ["claude"]
     known = Path(words[0]).name
-    provider = config.text("defaults", "provider") or "claude"
+    provider = _provider(config)
     if provider == "command" and known not in AGENTS:
         choice = _made("command", config, options, spec, command=tuple(words))
     else:
-        adapter = known if known in AGENTS else provider
+        adapter = next((name for name in AGENTS if _is_called(known, name)), provider)
         choice = _made(adapter, config, options, spec, program=words[0], extra=tuple(words[1:]))
     most, weight = _whole(entry["max_concurrent"], 2), _whole(entry["weight"], 1)
     return Worker(str(entry["name"]), choice, most, weight)
+
+
+def _is_called(program: str, agent: str) -> bool:
+    """Whether a program is an agent's, or a wrapper named after it."""
+    return program == agent or program.startswith((f"{agent}-", f"{agent}_", f"{agent}."))
+
+
+def _provider(config: Config) -> str:
+    """The agent of the configuration; one that is unknown is never replaced by another."""
+    said = config.value("defaults", "provider")
+    if said is None:
+        return _USUAL
+    try:
+        return agent_named(str(said)).name
+    except NotFound as error:
+        place = config.origin("defaults", "provider")
+        raise NotFound(f"{error.message} (`defaults.provider` in {place})", error.hint) from None
 
 
 def _choice(name: str, config: Config, options: WorkOptions, spec: Spec) -> AgentChoice:

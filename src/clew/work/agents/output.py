@@ -17,9 +17,9 @@ _AIDER_COST = re.compile(r"Cost: .*\$([0-9]+\.?[0-9]*) session")
 class StreamReader:
     """Turns an agent's lines into events and remembers what matters about all of them."""
 
-    def __init__(self, form: str) -> None:
+    def __init__(self, form: str, session: str | None = None) -> None:
         self._read = _READERS[form]
-        self.session_id: str | None = None
+        self.session_id = session
         self.model: str | None = None
         self.cost_usd: float | None = None
         self.last_text = ""
@@ -222,6 +222,27 @@ def _opencode(reader: StreamReader, value: Any, line: str) -> Iterator[Event]:
         yield reader.end(_flat(text), ok=False)
 
 
+def _copilot(reader: StreamReader, value: Any, line: str) -> Iterator[Event]:
+    kind = value.get("type") if isinstance(value, dict) else None
+    data = _mapping(value.get("data")) if kind else {}
+    if kind == "assistant.message":
+        reader.model = _string(data.get("model")) or reader.model
+        yield _text(_flat(data.get("content")))
+    elif kind == "tool.execution_start":
+        yield _tool(data.get("toolName"), data.get("arguments"))
+    elif kind == "tool.execution_complete":
+        ok = data.get("success") is not False
+        yield _result(_mapping(data.get("result" if ok else "error")).get("content"), ok=ok)
+    elif kind == "session.error":
+        yield reader.end(_flat(data.get("message")), ok=False)
+    elif kind == "result":
+        reader.session_id = _string(value.get("sessionId")) or reader.session_id
+        ok = value.get("exitCode") == 0
+        yield reader.end(reader.last_text if ok else reader.error_text or "", ok=ok)
+    elif kind is None or value.get("ephemeral") is not True:
+        yield from _unknown(value, line)
+
+
 def _unknown(value: Any, line: str) -> Iterator[Event]:
     if isinstance(value, dict) and isinstance(value.get("type"), str):
         yield Event(EventKind.STATE, f"agent {value['type']}")
@@ -241,6 +262,7 @@ _READERS: dict[str, Callable[[StreamReader, Any, str], Iterator[Event]]] = {
     "aider": _aider,
     "claude": _claude,
     "codex": _codex,
+    "copilot": _copilot,
     "gemini": _gemini,
     "opencode": _opencode,
     "either": _either,

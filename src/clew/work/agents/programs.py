@@ -1,56 +1,29 @@
-"""Agents as data: how each is started, given its prompt, read, continued and kept within bounds.
-
-The command line, input, environment and tool server of one run follow from its row. The
-configuration of the server is in the directory of the run and leads to the real project.
-"""
+"""Agents as data: how each is started, given its prompt, read, continued and kept within bounds."""
 
 from __future__ import annotations
 
-import os
+import difflib
 import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clew.kit import jsontext
 from clew.kit.errors import Invalid, NotFound, Unavailable
-from clew.kit.files import write_atomic
-from clew.kit.jsontext import JsonObject
-from clew.kit.paths import ProjectPaths
-from clew.work.model import AgentChoice, Run
-from clew.work.paths import git_common_directory
-from clew.work.processes.identity import RUN_VARIABLE
+from clew.work.model import AgentChoice
 
 PERMISSIONS = ("read", "edit", "full")
 _LONGEST_ARGUMENT = 120_000  # Linux refuses a single argument of 128 KiB
 _CHILD_PYTHON = ("-P", "-m")  # -P: never import from the directory that is being worked on
-# What a host tells its own children. A worker is no child of the host that asked for the work.
-_HOST_VARIABLES = (
-    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_PROJECT_DIR", "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT",
-    "OPENCODE", "CLEW_TOOLSETS", "CLEW_TOOLS", "CLEW_EXCLUDE_TOOLS", "CLEW_READ_ONLY",
-    "CLEW_EXTENDED", RUN_VARIABLE,
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
-    "GIT_NAMESPACE", "GIT_PREFIX",
-)  # fmt: skip
-PROMPT_FILE = "prompt.md"
-SERVER_NAME = "chant"
-# A worker reads and fills in specs. Starting, stopping and putting away work is for its host.
-_WORKER_OPTIONS = (
-    "--toolsets", "specs", "--exclude-tools", "chant_reset,chant_cancel,chant_archive,chant_finalize",
-)  # fmt: skip
-_FILES = {"mcpServers": "mcp.json", "opencode": "opencode.json"}
-_FACE = "import sys; from clew.faces import chant; sys.exit(chant())"
 
 
 @dataclass(frozen=True)
 class Agent:
     """One row of the table.
 
-    In the words, `{model}`, `{session}`, `{prompt}`, `{prompt_file}`, `{git_dir_toml}` and `{mcp_config}`
-    stand for those of the run. `start` ends the words of a new session, `resume` those of one that
-    goes on.
+    In the words and variables, `{model}`, `{session}`, `{new_session}`, `{prompt}`, `{prompt_file}`,
+    `{worktree}` and what the configuration in its form brings stand for those of the run. `start`
+    ends the words of a new session, `resume` those of one that goes on.
     """
 
     name: str
@@ -62,10 +35,12 @@ class Agent:
     resume: tuple[str, ...] | None = None
     prompt: str = "stdin"
     stream: str = "either"
-    mcp_form: str | None = None
-    mcp: tuple[str, ...] = ()
+    configuration: str | None = None  # the form in which it is told of the tool server
+    told: tuple[str, ...] = ()  # the words that lead to that configuration
     variables: Mapping[str, str] = field(default_factory=dict)
     needs_model: bool = False
+    ticks_by_checks: bool = False  # it has no tools, so a check that passed ticks its criterion
+    is_verified: bool = True  # the program itself was tried, not only its documentation read
 
 
 _TOOL_LOOP = (*_CHILD_PYTHON, "clew.work.agents.builtin")
@@ -87,8 +62,8 @@ AGENTS = {
             },
             resume=("--resume", "{session}"),
             stream="claude",
-            mcp_form="mcpServers",
-            mcp=("--mcp-config", "{mcp_config}", "--strict-mcp-config"),
+            configuration="mcpServers",
+            told=("--mcp-config", "{mcp_config}", "--strict-mcp-config"),
         ),
         Agent(
             "codex",
@@ -99,29 +74,29 @@ AGENTS = {
                 # A commit in a linked worktree writes to the repository's own git directory.
                 "edit": (
                     "--sandbox", "workspace-write",
-                    "--config", "sandbox_workspace_write.writable_roots=[{git_dir_toml}]",
+                    "--config", "sandbox_workspace_write.writable_roots={git_directories}",
                 ),
                 "full": ("--dangerously-bypass-approvals-and-sandbox",),
             },
             start=("-",),
             resume=("resume", "{session}", "-"),
             stream="codex",
-            mcp_form="codex",
+            configuration="codex",
         ),
         Agent(
             "opencode",
             "opencode",
-            words=("run", "--format", "json"),
+            words=("run", "--format", "json", "--dir", "{worktree}"),
             permissions={"read": ("--agent", "plan"), "edit": (), "full": ("--auto",)},
             resume=("--session", "{session}"),
             stream="opencode",
-            mcp_form="opencode",
-            variables={"OPENCODE_CONFIG": "{mcp_config}"},
+            configuration="opencode",
+            variables={"OPENCODE_CONFIG_CONTENT": "{mcp_json}"},
         ),
         Agent(
             "gemini",
             "gemini",
-            words=("--output-format", "stream-json"),
+            words=("--output-format", "stream-json", "--skip-trust"),
             permissions={
                 "read": ("--approval-mode", "plan"),
                 "edit": ("--approval-mode", "auto_edit"),
@@ -129,8 +104,41 @@ AGENTS = {
             },
             resume=("--resume", "{session}"),
             stream="gemini",
-            mcp_form="mcpServers",
-            variables={"GEMINI_CLI_SYSTEM_SETTINGS_PATH": "{mcp_config}"},
+            configuration="gemini",
+            told=("--policy", "{policy}", "--allowed-mcp-server-names", "chant"),
+            variables={"GEMINI_CLI_HOME": "{home}"},
+        ),
+        Agent(
+            "copilot",
+            "copilot",
+            words=(
+                "--output-format", "json", "--no-color", "--no-auto-update", "--no-ask-user",
+                "--disable-builtin-mcps",
+            ),
+            permissions={
+                "read": ("--allow-all-tools", "--deny-tool", "write", "--deny-tool", "shell"),
+                "edit": ("--allow-all-tools",),
+                "full": ("--allow-all",),
+            },
+            start=("--session-id", "{new_session}"),
+            resume=("--resume={session}",),
+            stream="copilot",
+            configuration="copilot",
+            told=("--additional-mcp-config", "@{mcp_config}"),
+        ),
+        Agent(
+            "qwen",
+            "qwen",
+            words=("--output-format", "stream-json"),
+            permissions={
+                "read": ("--approval-mode", "plan"),
+                "edit": ("--approval-mode", "auto-edit", "--allowed-tools", "run_shell_command"),
+                "full": ("--approval-mode", "yolo"),
+            },
+            resume=("--resume", "{session}"),
+            stream="claude",
+            configuration="qwen",
+            told=("--mcp-config", "{mcp_config}", "--allowed-mcp-server-names", "chant"),
         ),
         Agent(
             "cursor-agent",
@@ -141,15 +149,17 @@ AGENTS = {
             resume=("--resume", "{session}", "--", "{prompt}"),
             prompt="argument",
             stream="claude",
+            is_verified=False,
         ),
         Agent(
             "aider",
             "aider",
-            words=("--yes-always", "--no-stream", "--no-pretty", "--no-check-update"),
+            words=("--yes-always", "--no-stream", "--no-pretty", "--no-check-update", "--no-gitignore"),
             permissions={"read": ("--dry-run",), "edit": (), "full": ()},
             start=("--message-file", "{prompt_file}"),
             prompt="file",
             stream="aider",
+            ticks_by_checks=True,
         ),
         Agent(
             "kirocli",
@@ -162,6 +172,7 @@ AGENTS = {
             },
             start=("--", "{prompt}"),
             prompt="argument",
+            is_verified=False,
         ),
         Agent(
             "openai",
@@ -185,9 +196,11 @@ AGENTS = {
 
 
 def agent_named(name: str) -> Agent:
-    """The agent of that name."""
+    """The agent of that name; another's never stands in for it."""
     if name not in AGENTS:
-        raise NotFound(f"Unknown agent: {name[:100]}", f"Agents: {', '.join(AGENTS)}.")
+        near = difflib.get_close_matches(name, AGENTS, 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise NotFound(f"Unknown agent: {name[:100]}", f"{meant}Agents: {', '.join(AGENTS)}.")
     return AGENTS[name]
 
 
@@ -219,149 +232,3 @@ def check_agent(choice: AgentChoice, prompt: str) -> str:
             "Install it, or choose another with --agent.",
         )
     return str(Path(program).absolute())
-
-
-def agent_words(
-    choice: AgentChoice, program: str, *, paths: Mapping[str, str], mcp_words: tuple[str, ...]
-) -> list[str]:
-    """The whole command line of a run's agent."""
-    agent = agent_named(choice.name)
-    ending = agent.start if not choice.session else (agent.resume or ())
-    words = (
-        *choice.command[1:],
-        *agent.words,
-        *(agent.model if choice.model else ()),
-        *agent.permissions.get(choice.permission, ()),
-        *(agent.mcp if agent.mcp_form else ()),
-    )
-    known = {**paths, "model": choice.model or "", "session": choice.session or ""}
-    fill = words if agent.program else ()
-    plain = () if agent.program else words
-    return [
-        program,
-        *plain,
-        *(_filled(word, known) for word in fill),
-        *mcp_words,
-        *choice.extra,
-        *(_filled(word, known) for word in ending),
-    ]
-
-
-def agent_environment(
-    choice: AgentChoice, *, known: Mapping[str, str], added: Mapping[str, str]
-) -> dict[str, str]:
-    """The environment here without what belongs to the host, with what the run adds."""
-    agent = agent_named(choice.name)
-    kept = {name: text for name, text in os.environ.items() if name not in _HOST_VARIABLES}
-    variables = {name: _filled(text, known) for name, text in agent.variables.items()}
-    return {**kept, **(variables if agent.mcp_form else {}), **added}
-
-
-def _filled(word: str, known: Mapping[str, str]) -> str:
-    """The word with its stand-in replaced; what is put in is not looked at again."""
-    before, brace, rest = word.partition("{")
-    name, closing, after = rest.partition("}")
-    return f"{before}{known[name]}{after}" if brace and closing else word
-
-
-def agent_command(paths: ProjectPaths, run: Run) -> list[str]:
-    """The command line of the run's agent; the configuration that it names is written."""
-    form = agent_named(run.plan.agent.name).mcp_form
-    mcp_words = _write_config(form, paths.root, paths.run_directory(run.run_id))
-    stand_ins = _stand_ins(paths, run)
-    return agent_words(run.plan.agent, run.plan.program, paths=stand_ins, mcp_words=mcp_words)
-
-
-def prompt_input(paths: ProjectPaths, run: Run) -> Path | None:
-    """The file that is the agent's standard input, if it takes its prompt there."""
-    if agent_named(run.plan.agent.name).prompt != "stdin":
-        return None
-    return paths.run_directory(run.run_id) / PROMPT_FILE
-
-
-def run_environment(paths: ProjectPaths, run: Run, worktree: Path) -> dict[str, str]:
-    """The environment of everything that the run starts."""
-    known = _stand_ins(paths, run)
-    added = {
-        RUN_VARIABLE: run.run_id,
-        "CLEW_PROJECT": str(paths.root),
-        "CLEW_PROMPT_FILE": known["prompt_file"],
-        "CLEW_MCP_CONFIG": known["mcp_config"],
-        "CHANT_SPEC_ID": run.spec_id,
-        "CHANT_WORKTREE": "1",
-        "CHANT_WORKTREE_PATH": str(worktree),
-        "CHANT_BRANCH": run.branch or "",
-    }
-    if run.plan.spec_file:
-        added["CHANT_SPEC_FILE"] = run.plan.spec_file
-    return agent_environment(run.plan.agent, known=known, added=added)
-
-
-def _stand_ins(paths: ProjectPaths, run: Run) -> dict[str, str]:
-    directory = paths.run_directory(run.run_id)
-    prompt = directory / PROMPT_FILE
-    form = agent_named(run.plan.agent.name).mcp_form
-    return {
-        "prompt": prompt.read_text(encoding="utf-8"),
-        "prompt_file": str(prompt),
-        "mcp_config": str(directory / config_name(form)),
-        "git_dir_toml": toml_string(str(git_common_directory(paths.root))),
-    }
-
-
-def _server_command(root: Path) -> list[str]:
-    """The command that serves this project's specs, by full paths."""
-    script = Path(sys.executable).parent / "chant"
-    start = [str(script)] if script.exists() else [sys.executable, "-P", "-c", _FACE]
-    return [*start, "mcp", *_WORKER_OPTIONS, "--project", str(root)]
-
-
-def config_name(form: str | None) -> str:
-    """The name of the configuration file in that form; the common one where there is none."""
-    return _FILES.get(form or "", _FILES["mcpServers"])
-
-
-def _write_config(form: str | None, root: Path, run_directory: Path) -> tuple[str, ...]:
-    """Write a run's configuration; the words that an agent needs which takes no such file."""
-    command = _server_command(root)
-    variables = {"CLEW_PROJECT": str(root)}
-    path = run_directory / config_name(form)
-    write_atomic(path, jsontext.pretty(_content(form, command, variables)) + "\n", mode=0o600)
-    return _codex_words(command, variables) if form == "codex" else ()
-
-
-def _content(form: str | None, command: list[str], variables: dict[str, str]) -> JsonObject:
-    if form == "opencode":
-        entry: JsonObject = {
-            "type": "local",
-            "command": command,
-            "enabled": True,
-            "environment": variables,
-        }
-        return {"$schema": "https://opencode.ai/config.json", "mcp": {SERVER_NAME: entry}}
-    return {
-        "mcpServers": {
-            SERVER_NAME: {
-                "type": "stdio",
-                "command": command[0],
-                "args": command[1:],
-                "env": variables,
-            }
-        }
-    }
-
-
-def _codex_words(command: list[str], variables: dict[str, str]) -> tuple[str, ...]:
-    """Codex takes values in TOML, whose strings and lists JSON can write."""
-    table = ", ".join(f"{name} = {toml_string(text)}" for name, text in variables.items())
-    key = f"mcp_servers.{SERVER_NAME}"
-    return (
-        "--config", f"{key}.command={toml_string(command[0])}",
-        "--config", f"{key}.args=[{', '.join(map(toml_string, command[1:]))}]",
-        "--config", f"{key}.env={{{table}}}",
-    )  # fmt: skip
-
-
-def toml_string(text: str) -> str:
-    """The text as a basic string of TOML."""
-    return jsontext.dumps(text).replace("\x7f", "\\u007f")

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO
 
 from clew.kit.errors import Cancelled, Unavailable
-from clew.kit.git import INHERITED_LOCATION
+from clew.work.processes.environment import child_environment
 
 OnLine = Callable[[str, str], None]
 
@@ -77,14 +77,14 @@ class Ending:
 
 
 def start_child(
-    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], stdin: Path | None = None
+    command: Sequence[str], *, cwd: Path, variables: Mapping[str, str], stdin: Path | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session and group of its own; the given file is its input."""
     with open(stdin or os.devnull, "rb") as source:
         return subprocess.Popen(
             list(command),
             cwd=cwd,
-            env=dict(environment),
+            env=child_environment(cwd, variables),
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -242,7 +242,7 @@ def run_command(
     child = subprocess.Popen(
         command_words(command),
         cwd=cwd,
-        env={**_environment(), **(variables or {})},
+        env=child_environment(cwd, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -259,11 +259,6 @@ def run_command(
         shown = shown_command(command)
         raise Unavailable(f"Stopped after {seconds:g} s: {shown}", "Allow it more time.") from None
     return child.returncode, out.decode("utf-8", "replace")
-
-
-def _environment() -> dict[str, str]:
-    """The environment here; of a git that called us, a command's own git must not know."""
-    return {name: text for name, text in os.environ.items() if name not in INHERITED_LOCATION}
 
 
 def _communicated(

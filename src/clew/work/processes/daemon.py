@@ -20,6 +20,7 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, try_lock
+from clew.work.processes.environment import child_environment
 from clew.work.processes.identity import RUN_VARIABLE
 
 _DOOR_SECONDS = 30.0
@@ -103,7 +104,8 @@ def start_detached(
     log_file = directory / f"{what}.log"
     deadline = time.monotonic() + seconds
     near, far = os.pipe()
-    environment = {k: v for k, v in os.environ.items() if k != RUN_VARIABLE}
+    environment = child_environment(directory)
+    environment.pop(RUN_VARIABLE, None)  # it is no part of the run that may have asked for it
     words = [sys.executable, "-P", "-m", *module, str(directory), str(far), str(lock.fileno())]
     try:
         with open(log_file, "ab") as log:

@@ -21,8 +21,9 @@ from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
+from clew.work.agents.launch import launch_of_run, run_variables
 from clew.work.agents.output import StreamReader
-from clew.work.agents.programs import agent_command, agent_named, prompt_input, run_environment
+from clew.work.agents.programs import agent_named
 from clew.work.journal.run_log import Event, EventKind, RunLog
 from clew.work.journal.status_files import write_views
 from clew.work.model import (
@@ -46,6 +47,7 @@ from clew.work.processes.child import (
 from clew.work.processes.daemon import Handshake, be_detached
 from clew.work.processes.identity import identity_of, own_identity, stop_processes_of_run
 from clew.work.runs.reconcile import update_spec_statuses
+from clew.work.runs.stray import find_strays, note_places, strays_text
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import (
     Worktree,
@@ -154,7 +156,7 @@ class Supervisor:
         ending = self._pump(
             command_words(command),
             path,
-            run_environment(self._paths, self._run, path),
+            run_variables(self._paths, self._run, path),
             on_line=lambda stream, text: self._log.add(
                 Event(EventKind.TEXT, text, {"stream": stream, "by": "setup"})
             ),
@@ -168,7 +170,8 @@ class Supervisor:
     def _run_agent(self, tree: Worktree) -> None:
         choice = self._run.plan.agent
         watchdog = Watchdog(self._run.plan.limits)
-        reader = StreamReader(agent_named(choice.name).stream)
+        launch = launch_of_run(self._paths, self._run, tree.path)
+        reader = StreamReader(agent_named(choice.name).stream, launch.session)
         tail: deque[str] = deque(maxlen=_STDERR_LINES)
         secrets = {"stdout": SecretLines(), "stderr": SecretLines()}
 
@@ -182,13 +185,14 @@ class Supervisor:
                 for event in reader.read(text):
                     self._log.add(event)
 
+        note_places(self._workspace, self._run)
         ending = self._pump(
-            agent_command(self._paths, self._run),
+            launch.words,
             tree.path,
-            run_environment(self._paths, self._run, tree.path),
+            {**run_variables(self._paths, self._run, tree.path), **launch.variables},
             on_line=on_line,
             limit=lambda: watchdog.broken(reader.cost_usd),
-            stdin=prompt_input(self._paths, self._run),
+            stdin=launch.stdin,
             on_start=self._agent_started,
             reader=reader,
         )
@@ -200,7 +204,7 @@ class Supervisor:
         self,
         words: list[str],
         cwd: Path,
-        environment: dict[str, str],
+        variables: dict[str, str],
         *,
         on_line: Callable[[str, str], None],
         limit: Callable[[], object | None],
@@ -209,7 +213,7 @@ class Supervisor:
         reader: StreamReader | None = None,
     ) -> Ending:
         self._raise_if_stopped()
-        child = start_child(words, cwd=cwd, environment=environment, stdin=stdin)
+        child = start_child(words, cwd=cwd, variables=variables, stdin=stdin)
 
         def check() -> object | None:
             self._beat(reader)
@@ -246,6 +250,7 @@ class Supervisor:
             "result": (reader.final_text or reader.last_text)[-4000:] or None,
             "snapshot": snapshot,
         }
+        strayed = self._strayed()
         if ending.reason is Stopped:
             self._end_as_asked("the agent was stopped", **known)
             return
@@ -253,11 +258,22 @@ class Supervisor:
             failure: Failure | None = ending.reason
         else:
             failure = failure_of(ending.exit_code, reader, stderr_tail)
+        if strayed:
+            failure = Failure(FailureClass.STRAYED, strayed)
         if failure is not None:
             known |= {"failure_class": failure.kind, "failure": failure.message}
             if failure.retry_after is not None:
                 known["retry_at"] = utc_text(time.time() + failure.retry_after, milliseconds=True)
         self._move(Phase.AGENT_EXITED, note=f"exit {ending.exit_code}", **known)
+
+    def _strayed(self) -> str | None:
+        """What the agent did outside its worktree, said loudly."""
+        found = find_strays(self._paths, self._run)
+        if not found:
+            return None
+        text = strays_text(self._paths, self._run, found)
+        self._log.state(f"WARNING: {text}", failure_class=FailureClass.STRAYED)
+        return text
 
     def _end_as_asked(self, note: str, **known: object) -> None:
         """End the run the way it was asked to: paused, held, cancelled, else interrupted."""

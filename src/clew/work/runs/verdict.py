@@ -2,14 +2,15 @@
 
 Work is what the branch has and its base has not, without what only touches `.chant/`: specs are
 kept in the main checkout, and their bookkeeping is no work. The verdict goes into the journal; the
-status of the spec follows from there. No box is ever ticked here for the agent; what it ticked in
-its own copy of the spec is taken over as its word. Everything may run twice, after a crash in the
-middle.
+status of the spec follows from there. No box is ticked here for an agent that can; what it ticked in
+its own copy of the spec, or named in a line of its summary, is taken over as its word. For one that
+has no tools, a check that passed ticks its criterion. Everything may run twice, after a crash.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ from clew.specs.files.parse import read_document
 from clew.specs.model import Changes, Spec
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.specs.store.store import SpecStore
-from clew.work.agents.programs import run_environment
+from clew.work.agents.launch import run_variables
+from clew.work.agents.programs import agent_named
 from clew.work.agents.prompt import fenced
 from clew.work.journal.interface import Journal
 from clew.work.journal.run_log import log_state, read_events
@@ -44,6 +46,7 @@ _ACTOR = "work"
 _LONGEST_RESULT = 5000
 _MOST_NAMED = 5
 NOTHING_CHECKED = "nothing was checked: the spec had no acceptance criteria"
+_MET = re.compile(r"^[\s>*_`-]*criteria met[*_`]*\s*:(.*)$", re.IGNORECASE | re.MULTILINE)
 Verdict = tuple[FailureClass, str] | None
 
 
@@ -109,7 +112,7 @@ def _check(
 ) -> Check:
     began = time.monotonic()
     try:
-        variables = run_environment(paths, run, worktree)
+        variables = run_variables(paths, run, worktree)
         seconds = run.plan.check_seconds
         code, said = run_command(command, cwd=worktree, seconds=seconds, variables=variables)
         said = said.strip() or f"exit status {code}"
@@ -171,7 +174,7 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
     worktree = worktree_of(run)
     if worktree is None:
         return FailureClass.WORKTREE, "The worktree is gone, so nothing can be checked"
-    _take_over_ticks(work.store, run, worktree)
+    _take_over_ticks(work, run, worktree)
     return (
         _work_verdict(work.paths, run)
         or _checks_verdict(work, run, worktree)
@@ -230,9 +233,7 @@ def _output_verdict(work: Workspace, run: Run) -> Verdict:
     schema = work.store.load(run.spec_id).text("output_schema")
     if not schema:
         return None
-    events = read_events(work.paths.events_file(run.spec_id), run.run_id)
-    said = [str(event.get("text", "")) for event in events if event.get("type") == "text"]
-    wrong = check_output(work.root, schema, run.spec_id, "\n".join([*said, run.result or ""]))
+    wrong = check_output(work.root, schema, run.spec_id, "\n".join(_said(work, run)))
     if wrong is None:
         return None
     if work.config().flag("validation", "strict_output_validation"):
@@ -252,30 +253,48 @@ def _approval_verdict(paths: ProjectPaths, run: Run) -> Verdict:
     return FailureClass.APPROVAL, error.full_text()
 
 
-def _take_over_ticks(store: SpecStore, run: Run, worktree: Path) -> None:
-    """Agents without tools tick the boxes in their worktree's copy of the spec."""
-    main = store.load(run.spec_id)
-    try:
-        copy = read_document((worktree / main.head.path).read_bytes())
-    except (OSError, FrontmatterError):
-        return
-    ticked = {item.text for item in parse_criteria(copy.body).items if item.checked}
-    before = {text for text, _check in run.plan.criteria}
+def _take_over_ticks(work: Workspace, run: Run, worktree: Path) -> None:
+    """Agents without tools tick the boxes in their worktree's copy of the spec, or in words."""
+    before = [text for text, _check in run.plan.criteria]
+    ticked = {before[n - 1] for n in _named_as_met(work, run) if 0 < n <= len(before)}
+    ticked |= _ticked_in_copy(work.store.load(run.spec_id), worktree)
 
     def edit(spec: Spec) -> Changes:
         body = spec.body
         for item in parse_criteria(body).items:
-            if not item.checked and item.text in ticked & before:
+            if not item.checked and item.text in ticked.intersection(before):
                 body = set_criterion(body, item.number, checked=True)
-        return Changes(body=body, note="ticked by the agent in its worktree")
+        return Changes(body=body, note="ticked by the agent")
 
     if ticked:
-        store.change(run.spec_id, edit, actor=_ACTOR)
+        work.store.change(run.spec_id, edit, actor=_ACTOR)
+
+
+def _ticked_in_copy(spec: Spec, worktree: Path) -> set[str]:
+    try:
+        copy = read_document((worktree / spec.head.path).read_bytes())
+    except (OSError, FrontmatterError):
+        return set()
+    return {item.text for item in parse_criteria(copy.body).items if item.checked}
+
+
+def _named_as_met(work: Workspace, run: Run) -> list[int]:
+    """The numbers in the last line that says which criteria are met."""
+    found = _MET.findall("\n".join(_said(work, run)))
+    return [int(number) for number in re.findall(r"\d{1,4}", found[-1])] if found else []
+
+
+def _said(work: Workspace, run: Run) -> list[str]:
+    """What the agent said, its last word last."""
+    events = read_events(work.paths.events_file(run.spec_id), run.run_id)
+    texts = [str(e.get("text", "")) for e in events if e.get("type") == "text" and "by" not in e]
+    return [*texts, run.result or ""]
 
 
 def _note_evidence(store: SpecStore, run: Run, passed: list[Check]) -> None:
-    """Write below each criterion what proved it; the box itself stays as it is."""
+    """Write below each criterion what proved it; the box stays as it is if the agent can tick."""
     proven = {check.criterion: check for check in passed}
+    ticks = agent_named(run.plan.agent.name).ticks_by_checks
 
     def edit(spec: Spec) -> Changes:
         body = spec.body
@@ -283,7 +302,9 @@ def _note_evidence(store: SpecStore, run: Run, passed: list[Check]) -> None:
             check = proven.get(item.text)
             if check is not None:
                 words = f"passed: {check.command} (run {run.run_id})"
-                body = set_criterion(body, item.number, checked=item.checked, evidence=words)
+                body = set_criterion(
+                    body, item.number, checked=item.checked or ticks, evidence=words
+                )
         return Changes(body=body)
 
     if proven:

@@ -1,0 +1,67 @@
+"""Agents that leave their worktree: told loudly, and put right by the command that is offered."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+
+def move_command(run):
+    """The command that the run's failure offers."""
+    return re.search(r"^  (git -C .+)$", run.failure, re.MULTILINE).group(1)
+
+
+def follow(house, run):
+    """Do what is said: move the commits, then check them."""
+    subprocess.run(["/bin/sh", "-ec", move_command(run)], check=True, capture_output=True)
+
+
+def test_commits_to_main_are_named_and_the_offered_command_moves_them(house):
+    house.spec("001", "stray a.txt", "stray b.txt", "tick")
+    house.repo.commit("the specs are in git")
+    before = house.repo.text("rev-parse", "main")
+    house.repo.write("README.md", "somebody is writing here\n")
+    run = house.done("001")
+    assert (run.failure_class, house.status("001")) == ("strayed", "needs_attention")
+    assert "committed to 'main'" in run.failure
+    assert "chant(001): make a.txt" in run.failure
+    assert "WARNING: The agent left its worktree" in house.log("001")
+    assert house.repo.text("rev-parse", "main") != before
+    follow(house, run)
+    assert house.repo.text("rev-parse", "main") == before
+    assert (house.root / "README.md").read_text(encoding="utf-8") == "somebody is writing here\n"
+    subjects = house.repo.text("log", "--format=%s", "main..chant/001").splitlines()
+    assert subjects == ["chant(001): make b.txt", "chant(001): make a.txt"]
+    from clew.work.runs.stop import release_finished, take_over
+
+    take_over(house.work, "001", force=True)
+    release_finished(house.work, "001")
+    assert house.settled("001").phase == "finished"
+
+
+def test_other_peoples_commits_stay_where_they_are(house):
+    house.spec("001", "stray a.txt", "commit_as_a_person", "tick")
+    house.repo.commit("the specs are in git")
+    run = house.done("001")
+    assert "theirs.txt" not in run.failure
+    follow(house, run)
+    assert (house.root / "theirs.txt").exists()
+    assert not (house.root / "a.txt").exists()
+    assert house.repo.text("log", "--format=%s", "main..chant/001") == "chant(001): make a.txt"
+
+
+def test_a_person_who_commits_meanwhile_is_no_stray(house):
+    house.spec("001", "edit a.txt", "commit a.txt", "commit_as_a_person", "tick")
+    assert house.done("001").phase == "finished"
+
+
+def test_a_checkout_without_a_branch_is_watched_too(house):
+    house.spec("001", "stray a.txt", "tick")
+    house.repo.commit("the specs are in git")
+    house.repo.git("checkout", "-q", "--detach")
+    before = house.repo.text("rev-parse", "HEAD")
+    run = house.done("001")
+    assert "committed to the user's checkout" in run.failure
+    follow(house, run)
+    assert house.repo.text("rev-parse", "HEAD") == before
+    assert house.repo.text("log", "--format=%s", "main..chant/001") == "chant(001): make a.txt"
