@@ -27,7 +27,9 @@ def serve_stdio(face: Face, options: Mapping[str, str]) -> int:
     try:
         kernel = build_kernel(face, options)
     except ClewError as error:
-        print(f"{face.name}: {error.full_text()}", file=sys.stderr)
+        from clew.kit.text.display import terminal_text
+
+        print(f"{face.name}: {terminal_text(error.full_text())}", file=sys.stderr)
         return error.exit_code
     from clew.protocol.stdio.server import serve
 

@@ -13,7 +13,8 @@ from clew.cli.core.app import command
 from clew.cli.core.options import database_option, flag, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
-from clew.kit.outcome import Outcome
+from clew.kit.outcome import Drawn, Outcome
+from clew.kit.text.display import terminal_text
 from clew.kit.times import parse_iso
 
 if TYPE_CHECKING:
@@ -202,12 +203,13 @@ def _board_text(board: Board) -> str:
     console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
     with console.capture() as captured:
         console.print(_picture(board, console.width))
-    return captured.get().rstrip("\n")
+    return Drawn(captured.get().rstrip("\n"))
 
 
 def _picture(board: Board, width: int) -> RichTable:
     """Columns side by side where there is room for them, else below each other."""
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     shown = [column for column in board.columns if column.total or width >= _WIDE]
     is_wide = width >= _WIDE
@@ -221,7 +223,7 @@ def _picture(board: Board, width: int) -> RichTable:
         for cell in cells:
             grid.add_row(cell)
     for problem in board.problems:
-        grid.add_row(f"warning: {problem}")
+        grid.add_row(Text(terminal_text(f"warning: {problem}")))
     return grid
 
 
@@ -230,22 +232,24 @@ def _column_text(column: Column) -> Text:
 
     tone = _TONES[column.name]
     text = Text(f"{column.title} {column.total}\n", style=f"bold {tone}")
+
+    def add(words: str, style: str) -> None:
+        text.append(terminal_text(words), style=style)
+
     for card in column.cards:
-        text.append(f"\n{card.id}", style="dim")
-        text.append(f"\n{card.title}\n", style="not bold default")
+        add(f"\n{card.id}", "dim")
+        add(f"\n{card.title}\n", "not bold default")
         if card.blocked_by:
             waits = ", ".join(_blocker(by) for by in card.blocked_by)
-            text.append(f"waits for {waits}\n", style="not bold magenta")
+            add(f"waits for {waits}\n", "not bold magenta")
         if card.since:
-            text.append(
-                f"{card.agent} {card.phase} {_elapsed(card.since)}\n", style="not bold blue"
-            )
+            add(f"{card.agent} {card.phase} {_elapsed(card.since)}\n", "not bold blue")
         if card.log_line:
-            text.append(f"{card.log_line[:80]}\n", style="dim")
+            add(f"{card.log_line[:80]}\n", "dim")
         if card.criteria[1]:
-            text.append(f"{card.criteria[0]}/{card.criteria[1]} criteria\n", style="dim")
+            add(f"{card.criteria[0]}/{card.criteria[1]} criteria\n", "dim")
     if column.left:
-        text.append(f"\n{column.left} more\n", style="dim")
+        add(f"\n{column.left} more\n", "dim")
     return text
 
 

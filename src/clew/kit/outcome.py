@@ -18,6 +18,12 @@ class Table:
     title: str = ""
 
 
+class Drawn(str):
+    """A part with colours that Clew gave it; the text of others in it is `terminal_text`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The result of one command."""

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from clew.cli.core.streams import write_out
-from clew.kit.outcome import Outcome, Table
-from clew.kit.text.display import shown_text
+from clew.kit.outcome import Drawn, Outcome, Table
+from clew.kit.text.display import shown_text, terminal_text
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -26,7 +26,7 @@ def print_outcome(outcome: Outcome, command: str, *, as_json: bool) -> None:
     if as_json:
         write_out(json_text(outcome.envelope(command)))
     elif outcome.parts:
-        write_out("\n".join(map(_part_text, outcome.parts)))
+        write_out(Drawn("\n".join(map(_part_text, outcome.parts))))
 
 
 def json_text(value: object) -> str:
@@ -47,8 +47,13 @@ def _sayable(value: object) -> object:
 
 def _part_text(part: str | Table) -> str:
     if isinstance(part, str):
-        return part
-    return _drawn(part) if is_terminal(sys.stdout) else plain_table(part)
+        return part if isinstance(part, Drawn) else terminal_text(part)
+    table = Table(
+        tuple(map(terminal_text, part.columns)),
+        tuple(tuple(map(terminal_text, row)) for row in part.rows),
+        terminal_text(part.title),
+    )
+    return _drawn(table) if is_terminal(sys.stdout) else plain_table(table)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.text.display import os_reason, shown_text
+from clew.kit.outcome import Drawn
+from clew.kit.text.display import os_reason, terminal_text
 
 _LARGEST_INPUT = 1_000_000
 
@@ -66,10 +67,10 @@ def read_text(name: str) -> str:
         raise Invalid(f"{name} is not UTF-8 text", "Save it as UTF-8.") from None
 
 
-def write_out(text: str) -> None:
+def write_out(text: str, end: str = "\n") -> None:
     """Write a text and a newline to standard output, now. A reader that left is no error."""
     try:
-        print(shown_text(text), flush=True)
+        print(text if isinstance(text, Drawn) else terminal_text(text), end=end, flush=True)
     except OSError as error:
         silence_stdout()
         if not isinstance(error, BrokenPipeError):
@@ -90,7 +91,7 @@ def settle_out() -> OutputFailed | None:
 def say(text: str) -> None:
     """Write a line to standard error; a failure is ignored."""
     try:
-        print(shown_text(text), file=sys.stderr, flush=True)
+        print(terminal_text(text), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         _silence(sys.stderr)
 

@@ -16,7 +16,8 @@ from clew.cli.history.sync import open_index, when
 from clew.history.search.filters import Filters
 from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Drawn, Outcome, Table
+from clew.kit.text.display import terminal_text
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}
@@ -115,7 +116,7 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
             hit["repo"],
             hit["sha"][:12],
             hit["status"],
-            _harmless(hit["path"]),
+            terminal_text(hit["path"]),
         )
         for hit in found["touches"]
     )
@@ -162,7 +163,7 @@ def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Tabl
     if not commits:
         return ("Nothing found.",)
     heads = [
-        (when(hit["date"])[:10], hit["repo"], hit["sha"][:12], *_by_whom_and_what(hit))
+        (when(hit["date"])[:10], hit["repo"], hit["sha"][:12], hit["author"], hit["subject"])
         for hit in commits
     ]
     if not any(hit["snippets"] for hit in commits):
@@ -173,12 +174,9 @@ def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Tabl
     blocks = []
     for head, hit in zip(heads, commits, strict=True):
         lines = [f"    {_shown_line(line, terms)}" for line in hit["snippets"]]
-        blocks.append("\n".join([_styled("  ".join(head), bold=True), *lines]))
+        styled = _styled(terminal_text("  ".join(head)), bold=True)
+        blocks.append(Drawn("\n".join([styled, *lines])))
     return tuple(blocks)
-
-
-def _by_whom_and_what(hit: dict[str, Any]) -> tuple[str, str]:
-    return _harmless(hit["author"]), _harmless(hit["subject"])
 
 
 def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
@@ -187,22 +185,13 @@ def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
 
     text, colour, at, shown = line["text"], _COLOURS[line["kind"]], 0, ""
     for begin, end in marks(text, terms):
-        shown += _styled(_harmless(text[at:begin]), fg=colour)
-        shown += _styled(_harmless(text[begin:end]), fg=colour, bold=True, underline=True)
+        shown += _styled(terminal_text(text[at:begin]), fg=colour)
+        shown += _styled(terminal_text(text[begin:end]), fg=colour, bold=True, underline=True)
         at = end
-    shown += _styled(_harmless(text[at:]), fg=colour)
-    return f"{_harmless(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}{shown}"
+    shown += _styled(terminal_text(text[at:]), fg=colour)
+    return f"{terminal_text(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}{shown}"
 
 
 def _styled(text: str, **style: Any) -> str:
     coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     return click.style(text, **style) if coloured and text else text
-
-
-def _harmless(text: str) -> str:
-    """Text from a repository that cannot command the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in text
-    )

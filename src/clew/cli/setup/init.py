@@ -14,6 +14,7 @@ from clew.catalog.faces import FACES
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
 from clew.cli.core.render import is_terminal
+from clew.cli.core.streams import say
 from clew.cli.setup.register import target_options
 from clew.hosts.files.instructions import (
     AGENTS_FILE,
@@ -140,7 +141,7 @@ def _no_project() -> NotFound:
 
 def _say(*lines: str) -> None:
     for line in lines:
-        click.echo(line, err=True)
+        say(line)
 
 
 def _chosen_hosts(

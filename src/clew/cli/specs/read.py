@@ -11,6 +11,7 @@ import click
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import SPEC_COMMANDS
 from clew.cli.core.options import flag, limit_option, offset_option, project_option, repeatable
+from clew.cli.core.streams import write_out
 from clew.kit.outcome import Outcome, Table
 from clew.specs.store.store import SpecStore
 from clew.work.workspace import Workspace
@@ -249,7 +250,7 @@ def _follow(path: Any, spec_id: str, content: str, offset: int) -> None:
     from clew.specs.query.logs import read_log
 
     while True:
-        click.echo(content, nl=False)
+        write_out(content, end="")
         page = read_log(path, spec_id, lines=1000, offset=offset)
         content, offset = page.content, page.byte_offset
         if not content:

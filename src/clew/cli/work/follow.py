@@ -14,7 +14,7 @@ from typing import Any
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
 from clew.kit.paths import ProjectPaths
-from clew.kit.text.display import clipped, shown_text
+from clew.kit.text.display import clipped, terminal_text
 from clew.work.model import Run, Schedule
 from clew.work.workspace import Workspace
 
@@ -123,7 +123,7 @@ def _table(runs: list[Run], last: dict[str, str]) -> Any:
         table.add_column(column, no_wrap=True)
     table.add_column("now", no_wrap=True, overflow="ellipsis", ratio=1)
     for run in runs:
-        now = shown_text(clipped(run.failure or last.get(run.run_id, ""), _LONGEST))
+        now = terminal_text(clipped(run.failure or last.get(run.run_id, ""), _LONGEST))
         style = "red" if run.failure else "green" if run.phase == "finished" else ""
         cells = (run.spec_id, str(run.phase), duration(run), _cost(run), " ".join(now.split()))
         table.add_row(*(Text(cell) for cell in cells), style=style)

@@ -9,6 +9,7 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
+from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.call import Call
@@ -25,7 +26,7 @@ from clew.work.workspace import Workspace
 def _say(text: str) -> None:
     """What is going on, for people; standard output is for the result."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        say(text)
 
 
 @command()
@@ -142,7 +143,7 @@ def _watched(work: Workspace, options: WatchOptions, *, once: bool) -> Outcome:
         if not dry_run:
             log(text)
         if not (once or dry_run):
-            click.echo(text)
+            write_out(text)
 
     lock = watch_lock(work.paths)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
-from clew.cli.core.streams import say
+from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened, opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
@@ -334,8 +333,7 @@ def _follow_log(work: Workspace, spec_id: str, content: str, offset: int) -> int
     from clew.specs.query.logs import read_log
 
     while True:
-        sys.stdout.write(content)
-        sys.stdout.flush()
+        write_out(content, end="")
         is_over = not _is_worked_on(work, spec_id)
         page = read_log(work.paths.log_file(spec_id), spec_id, lines=1000, offset=offset)
         content, offset = page.content, page.byte_offset

@@ -14,6 +14,7 @@ from clew.commands.render.arguments import read_words, request_from_words
 from clew.commands.render.execute import execute
 from clew.commands.render.streams import read_standard_input, unread_input
 from clew.kit.errors import ClewError
+from clew.kit.text.display import terminal_text
 
 _SLOW_OPTIONS = ("output", "project")
 
@@ -29,7 +30,7 @@ def run(words: list[str]) -> int | None:
         request = request_from_words(found)
         request.read_input = read_standard_input
         result = execute(request)
-        data = result.prompt.encode("utf-8")
+        data = terminal_text(result.prompt).encode("utf-8")
     except (ClewError, OSError, UnicodeError):
         return None
     return _written(data, [*result.warnings, *unread_input(request.text)])
@@ -53,5 +54,5 @@ def _written(data: bytes, warnings: list[str]) -> int:
     except OSError as error:
         warnings = [f"The output cannot be written: {error.strerror}"]
     for warning in warnings:
-        print(f"climpt: {warning}", file=sys.stderr)
+        print(f"climpt: {terminal_text(warning)}", file=sys.stderr)
     return 1 if data else 0

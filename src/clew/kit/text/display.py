@@ -5,6 +5,15 @@ from __future__ import annotations
 import os
 
 _LONGEST = 200
+# What could command a terminal: all controls but line ends and tabs, and those that turn the
+# direction of writing. Within a JSON text, what is written for them still is JSON.
+_CONTROLS = {number: f"\\x{number:02x}" for number in range(0x20) if chr(number) not in "\n\t"}
+_CONTROLS |= {
+    number: f"\\u{number:04x}"
+    for first, last in ((0x7F, 0x9F), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069))
+    for number in range(first, last + 1)
+}
+_CONTROLS[0x061C] = "\\u061c"
 
 
 def shown_text(text: str) -> str:
@@ -13,6 +22,12 @@ def shown_text(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:  # half of a surrogate pair, which no file's name holds
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def terminal_text(text: str) -> str:
+    r"""Text of others as a terminal may get it: what could command it becomes `\x1b`."""
+    lines = shown_text(text).split("\r\n")  # the one carriage return that does no harm
+    return "\r\n".join([line.translate(_CONTROLS) for line in lines])
 
 
 def shown_path(path: str | bytes | os.PathLike[str]) -> str:

@@ -20,6 +20,7 @@ from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, try_lock
+from clew.kit.text.display import terminal_text
 from clew.work.processes.environment import child_environment
 from clew.work.processes.identity import RUN_VARIABLE
 
@@ -165,7 +166,7 @@ def be_detached(arguments: list[str], work: Callable[[Path, Handshake], None]) -
         work(Path(directory), ready)
     except ClewError as error:
         ready.fail(error.message, error.hint)
-        print(error.full_text(), file=sys.stderr)
+        print(terminal_text(error.full_text()), file=sys.stderr)
         return error.exit_code
     finally:
         ready.close()

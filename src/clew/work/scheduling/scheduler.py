@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.jsontext import JsonObject
+from clew.kit.text.display import terminal_text
 from clew.work.agents.options import WorkOptions
 from clew.work.merging.queue import MergeResult
 from clew.work.model import (
@@ -278,4 +279,4 @@ class Scheduler:
         return (ScheduleStatus.FAILED if has_failed else ScheduleStatus.COMPLETED), note
 
     def _say(self, text: str) -> None:
-        print(f"[{now_text()}] {text}", flush=True)
+        print(f"[{now_text()}] {terminal_text(text)}", flush=True)

@@ -23,6 +23,7 @@ from clew.kit.git import GitError, guard, run_git
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, is_locked, try_lock
 from clew.kit.paths import ProjectPaths
+from clew.kit.text.display import terminal_text
 from clew.specs.store.config import Config
 from clew.work.journal.interface import Journal
 from clew.work.journal.sqlite import read_journal
@@ -251,7 +252,7 @@ def watch_log(paths: ProjectPaths) -> Callable[[str], None]:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", errors="replace") as stream:
-                stream.write(f"[{second_text(now_text())}] {text}\n")
+                stream.write(f"[{second_text(now_text())}] {terminal_text(text)}\n")
 
     return say
 

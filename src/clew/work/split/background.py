@@ -17,6 +17,7 @@ from clew.kit.files import private_directory, write_atomic
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
 from clew.kit.paths import ProjectPaths
+from clew.kit.text.display import terminal_text
 from clew.work.model import now_text, second_text
 from clew.work.processes.daemon import Handshake, be_detached, start_detached
 from clew.work.split.split import SplitOptions, check_splittable, split_spec
@@ -99,7 +100,7 @@ def _outcome(work: Workspace, spec_id: str, options: SplitOptions) -> JsonObject
     try:
         done = split_spec(work, spec_id, options).as_json()
     except (ClewError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(terminal_text(str(error)), file=sys.stderr)
         return {"status": "failed", "failure": str(error)}
     told = {name: done[name] for name in ("message", "method", "warnings")}
     return {"status": "completed", **told, "members": [one["id"] for one in done["members"]]}
