@@ -245,6 +245,7 @@ def test_every_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
         "issue": "#1",
         "repo": "thing",
         "sha": sha,
+        "shas": [sha],
         "agent": "climpt",
         "c1": "git",
         "c2": "group-commit",

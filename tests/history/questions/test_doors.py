@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
 from clew.history.store.sqlite import SqliteHistory
+from clew.history.tools.commits import COMMIT_TOOLS
 from clew.history.tools.questions import QUESTION_TOOLS
 from clew.kit.call import Call
 
@@ -27,13 +28,17 @@ ARGUMENTS = {
     "links": {"repo": "demo", "sha": None},
     "by_issue": {"issue": "#12"},
     "contains": {"repo": "demo", "sha": None},
+    "culprit": {"repo": "demo", "target": None},
+    "fixed_by": {"repo": "demo", "sha": None},
+    "hunks": {"repo": "demo", "shas": None},
 }
 ITEMS = {"list_repos": "repos", "blame": "lines", "owners": "owners", "co_change": "files",
          "hotspots": "paths", "links": "links", "contains": "refs"}  # fmt: skip
 
 
 def arguments_of(name, story):
-    return {key: value or story["frob"] for key, value in ARGUMENTS[name].items()}
+    given = {key: value or story["frob"] for key, value in ARGUMENTS[name].items()}
+    return {**given, "shas": [story["frob"]]} if "shas" in given else given
 
 
 def strict(schema):
@@ -44,7 +49,8 @@ def strict(schema):
     return {**schema, "items": strict(schema["items"])} if "items" in schema else schema
 
 
-QUESTIONS = [tool for tool in QUESTION_TOOLS if "_search_" not in tool.name]
+TOOLS = (*QUESTION_TOOLS, *COMMIT_TOOLS)
+QUESTIONS = [tool for tool in TOOLS if "_search_" not in tool.name]
 
 
 @pytest.mark.parametrize("tool", QUESTIONS, ids=lambda tool: tool.name)
@@ -64,7 +70,7 @@ def test_answers_are_as_declared(tool, story, database):
 @pytest.mark.parametrize("name", [name for name in ARGUMENTS if "repo" not in ARGUMENTS[name]])
 def test_an_empty_index_has_empty_answers(name, tmp_path):
     SqliteHistory.create(tmp_path / "db").close()
-    tool = next(t for t in QUESTION_TOOLS if t.name == f"commitmux_{name}")
+    tool = next(t for t in TOOLS if t.name == f"commitmux_{name}")
     found = tool.handler(ARGUMENTS[name], Call(settings={"db": str(tmp_path / "db")})).data
 
     assert (found["total"], found[ITEMS.get(name, "commits")]) == (0, [])
@@ -72,7 +78,8 @@ def test_an_empty_index_has_empty_answers(name, tmp_path):
 
 def command_line(name, story):
     given = arguments_of(name, story)
-    return [name.replace("_", "-"), *map(str, given.values())]
+    words = [value[0] if isinstance(value, list) else str(value) for value in given.values()]
+    return [name.replace("_", "-"), *words]
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

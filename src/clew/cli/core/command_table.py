@@ -28,6 +28,7 @@ HISTORY_COMMANDS: Table = {
     "show": ("clew.cli.history.sync:show", "Show one commit."),
     "patch": ("clew.cli.history.sync:patch", "Show one commit's patch."),
     "*questions": "clew.history.tools.questions:QUESTION_TOOLS",
+    "*commits": "clew.history.tools.commits:COMMIT_TOOLS",
     "embed": ("clew.cli.history.sync:embed", "Compute the vectors for semantic search."),
     "install-hook": ("clew.cli.history.repos:install_hook", "Sync after every commit."),
     "watch": ("clew.cli.history.repos:watch", "Sync repositories as they change, until Ctrl-C."),

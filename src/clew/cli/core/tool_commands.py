@@ -116,8 +116,8 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     call = Call(settings={name: _place(value) for name, value in settings.items() if value})
     answer = tool.handler({**arguments, **declared.given}, call)
     data: Any = answer.data
-    notes = declared.notes(data) if declared.notes else ()
-    parts = _listed(data, declared.table, notes) if declared.table else (answer.text, *notes)
+    notes = tuple(declared.notes(data)) if declared.notes else ()
+    parts = _listed(data, declared.table, notes) if declared.table else notes or (answer.text,)
     return Outcome(data, parts)
 
 

@@ -11,11 +11,22 @@ from clew.history.questions.issues import issue_refs
 from clew.history.store.interface import CommitRecord, HistoryStore, any_phrase
 from clew.kit.text.tokens import WORD
 
-_BY_SHA = (
-    ("reverts", re.compile(r"\bThis reverts commit\s+([0-9a-f]{7,40})\b", re.IGNORECASE)),
-    ("cherry_picked_from", re.compile(r"\(cherry picked from commit ([0-9a-f]{7,40})\)")),
-    ("fixes", re.compile(r"^Fixes:\s+([0-9a-f]{7,40})\b", re.IGNORECASE | re.MULTILINE)),
+# A SHA as messages write it; letters alone are a word.
+_SHA = r"(?:commit\s+)?[\[(`\"']?([0-9a-f]{40}|(?=[a-f]*[0-9])[0-9a-f]{7,39})\b"
+_BLAME = r"\b(?:regress\w+|broken?|broke|bug|introduced|caused)\b[^.\n]{0,40}?"
+_BY_SHA = tuple(
+    (kind, re.compile(before + _SHA, re.IGNORECASE | re.MULTILINE))
+    for kind, before in (
+        ("reverts", r"\bThis reverts\s+"),
+        ("cherry_picked_from", r"\(cherry picked from\s+"),
+        ("fixes", r"^Fixes:\s+"),
+        ("fixes_regression_in", _BLAME + r"\s(?:in|from|since|by|with|of|after)\s+"),
+        ("follow_up_to", r"\bfollow(?:s|ing|[- ]?up)?\s+(?:to|of|on|from|for)\s+"),
+        ("mentions", r"\b(?:refs?|see|cf|since|in|from|after|by|to|of|with|and)[.:]?\s+"),
+    )
 )
+# What tools and conventions write; other mentions are links only where the commit is known.
+DECLARED = ("reverts", "cherry_picked_from", "fixes")
 _BY_SUBJECT = (
     ("reverts", re.compile(r'Revert "(.+)"')),
     ("fixup_of", re.compile(r"(?:(?:fixup|amend)! )+(.+)")),
@@ -25,6 +36,9 @@ _BACK = {
     "reverts": "reverted_by",
     "cherry_picked_from": "cherry_picked_to",
     "fixes": "fixed_by",
+    "fixes_regression_in": "fixed_by",
+    "follow_up_to": "followed_up_by",
+    "mentions": "mentioned_by",
     "fixup_of": "fixup",
     "squash_of": "squash",
 }
@@ -50,12 +64,12 @@ def commit_links(
 
 
 def named_commits(body: str) -> list[tuple[str, str]]:
-    """Kind and SHA of the commits that a message names by SHA."""
-    return [
-        (kind, sha)
-        for kind, pattern in _BY_SHA
-        for sha in dict.fromkeys(sha.lower() for sha in pattern.findall(body))
-    ]
+    """Kind and SHA of the commits that a message names by SHA, each by what says most."""
+    kinds: dict[str, str] = {}
+    for kind, pattern in _BY_SHA:
+        for sha in pattern.findall(body):
+            kinds.setdefault(sha.lower(), kind)
+    return [(kind, sha) for sha, kind in kinds.items()]
 
 
 def _as_data(store: HistoryStore, kind: str, target: int | None, name: str) -> dict[str, Any]:
@@ -70,9 +84,10 @@ def _outgoing(
     store: HistoryStore, repo: Repo, commit: CommitRecord
 ) -> list[tuple[str, int | None, str]]:
     """Kind, commit and name of everything that a message refers to."""
-    found: list[tuple[str, int | None, str]] = [
+    named = [
         (kind, _by_sha(store, repo, sha), sha) for kind, sha in named_commits(commit.body or "")
     ]
+    found = [link for link in named if link[1] is not None or link[0] in DECLARED]
     for kind, pattern in _BY_SUBJECT:
         match = pattern.fullmatch(commit.subject)
         if match is None or any(link[0] == kind for link in found):

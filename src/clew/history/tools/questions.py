@@ -13,91 +13,44 @@ from clew.catalog.model import (
     STRING,
     STRINGS,
     Command,
-    Tool,
     boolean,
     integer,
     nullable,
     string,
 )
 from clew.history.tools.declaration import (
+    COMMIT,
+    REPO,
+    REV,
+    SINCE,
     history_tool,
+    limit_schema,
     numbers,
     one_of,
-    record,
+    page_schema,
+    question,
     records,
     texts,
-    with_freshness,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Iterable
 
+    from clew.history.tools.declaration import Find
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
 
-    Find = Callable[..., JsonObject]
-
-_REPO = string("Repo name")
-_SHA = string("Commit SHA")
-_PATH = string("File, from the repository's root")
-_SINCE = integer("Unix time, not before")
-_REV: JsonObject = {**string("Commit or branch"), "default": "HEAD"}
-_MODE = one_of("hybrid", "semantic", "words")
-_COMMIT: JsonObject = {**texts("repo sha subject author"), "date": INTEGER}
-_LINE_COMMIT: JsonObject = {**texts("sha subject author email"), "date": INTEGER}
 _CHANGED_LINES: JsonObject = {
     **numbers("added removed"),
     "lines": records({"path": STRING, "line": INTEGER, **texts("sign text")}),
 }
+_PATH = string("File, from the repository's root")
+_MODE = one_of("hybrid", "semantic", "words")
+_LINE_COMMIT: JsonObject = {**texts("sha subject author email"), "date": INTEGER}
 _RANKED: JsonObject = {"score": NUMBER, "found_by": STRINGS}
 _HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRINGS}
-
-
-def _limit(default: int) -> JsonObject:
-    return {**INTEGER, "default": default}
-
-
-def _page(items: str, properties: JsonObject, **beside: JsonObject) -> JsonObject:
-    """A bounded list of objects, with what stands beside it."""
-    return record({**numbers("total limit"), **beside, items: records(properties)})
-
-
-def _question(
-    name: str,
-    description: str,
-    load: Callable[[], Find],
-    command: Command,
-    *,
-    required: tuple[str, ...] = (),
-    output: JsonObject,
-    **declared: Any,
-) -> Tool:
-    """The tool and the command of a question; `load` imports what answers it."""
-
-    def handler(arguments: JsonObject, call: Call) -> Answer:
-        from clew.history.reader import looked_up
-        from clew.kit.answer import Answer
-
-        given = dict(arguments)
-        needed = [given.pop(argument) for argument in required]
-        repos = arguments.get("repos") or ([arguments["repo"]] if "repo" in arguments else None)
-        found, fresh = looked_up(call, lambda store: load()(store, *needed, **given), repos)
-        return Answer.of({**found, "freshness": fresh})
-
-    command.settings = ("db",)
-    return history_tool(
-        name,
-        description,
-        handler,
-        original=False,
-        required=required,
-        output=with_freshness(output),
-        command=command,
-        **declared,
-    )
 
 
 def _search_semantic() -> Find:
@@ -165,30 +118,6 @@ def _hotspots() -> Find:
     return hotspots
 
 
-def _similar() -> Find:
-    from clew.history.questions.similar import similar
-
-    return similar
-
-
-def _links() -> Find:
-    from clew.history.questions.links import commit_links
-
-    return commit_links
-
-
-def _by_issue() -> Find:
-    from clew.history.questions.issues import by_issue
-
-    return by_issue
-
-
-def _contains() -> Find:
-    from clew.history.questions.contains import contains
-
-    return contains
-
-
 def _first_and_last(found: JsonObject) -> Iterable[str]:
     from clew.kit.times import day_text
 
@@ -200,11 +129,6 @@ def _first_and_last(found: JsonObject) -> Iterable[str]:
         yield "The search was cut short: narrow it down."
 
 
-def _issues(found: JsonObject) -> list[str]:
-    named = " ".join(issue["ref"] for issue in found["issues"])
-    return [f"Issues: {named}"] if named else []
-
-
 def _model(found: JsonObject) -> list[str]:
     """By which model, and what could not be used."""
     model = [f"Model: {found['model']}"] if found["model"] else []
@@ -212,7 +136,7 @@ def _model(found: JsonObject) -> list[str]:
 
 
 QUESTION_TOOLS = (
-    _question(
+    question(
         "search_semantic",
         "Commits that fit a description, by meaning and by any of its words",
         _search_semantic,
@@ -230,11 +154,11 @@ QUESTION_TOOLS = (
             "mode": _MODE,
             "repos": STRINGS,
             "paths": STRINGS,
-            "since": _SINCE,
-            "limit": _limit(10),
+            "since": SINCE,
+            "limit": limit_schema(10),
         },
         required=("query",),
-        output=_page("commits", {**_COMMIT, **_RANKED}, **_HOW),
+        output=page_schema("commits", {**COMMIT, **_RANKED}, **_HOW),
     ),
     history_tool(
         "search_memory",
@@ -255,10 +179,10 @@ QUESTION_TOOLS = (
             "query": string("What you look for, in a sentence"),
             "mode": _MODE,
             "project": string("Only this project's notes"),
-            "limit": _limit(10),
+            "limit": limit_schema(10),
         },
         required=("query",),
-        output=_page(
+        output=page_schema(
             "sections",
             {
                 **texts("source project heading"),
@@ -272,7 +196,7 @@ QUESTION_TOOLS = (
         ),
         original=False,
     ),
-    _question(
+    question(
         "list_repos",
         "Indexed repositories: commits, last sync, indexed tip, current head, stale or not",
         _list_repos,
@@ -285,8 +209,8 @@ QUESTION_TOOLS = (
             given={"behind": True},
         ),
         title="List repositories",
-        properties={"limit": _limit(100), "behind": boolean("Also count missing commits")},
-        output=_page(
+        properties={"limit": limit_schema(100), "behind": boolean("Also count missing commits")},
+        output=page_schema(
             "repos",
             {
                 **texts("name local_path"),
@@ -301,7 +225,7 @@ QUESTION_TOOLS = (
             },
         ),
     ),
-    _question(
+    question(
         "pickaxe",
         "Commits whose diff added or removed a text (like git log -S; regex: -G), with the"
         " first and the last",
@@ -324,19 +248,19 @@ QUESTION_TOOLS = (
             "direction": one_of("both", "added", "removed"),
             "repos": STRINGS,
             "paths": STRINGS,
-            "since": _SINCE,
-            "limit": _limit(20),
+            "since": SINCE,
+            "limit": limit_schema(20),
         },
         required=("text",),
-        output=_page(
+        output=page_schema(
             "commits",
-            {**_COMMIT, **_CHANGED_LINES},
+            {**COMMIT, **_CHANGED_LINES},
             complete=BOOLEAN,
             first={"type": ["object", "null"]},
             last={"type": ["object", "null"]},
         ),
     ),
-    _question(
+    question(
         "file_history",
         "Commits of one file across renames, newest first",
         _file_history,
@@ -348,19 +272,19 @@ QUESTION_TOOLS = (
             " subject",
         ),
         title="History of a file",
-        properties={"repo": _REPO, "path": _PATH, "since": _SINCE, "limit": _limit(50)},
+        properties={"repo": REPO, "path": _PATH, "since": SINCE, "limit": limit_schema(50)},
         required=("repo", "path"),
-        output=_page(
+        output=page_schema(
             "commits",
             {
-                **_COMMIT,
+                **COMMIT,
                 **texts("path status"),
                 "old_path": nullable(STRING),
                 **numbers("added removed"),
             },
         ),
     ),
-    _question(
+    question(
         "blame",
         "Who last touched lines of a file. Reads the repository",
         _blame,
@@ -372,15 +296,15 @@ QUESTION_TOOLS = (
         ),
         title="Blame lines",
         properties={
-            "repo": _REPO,
+            "repo": REPO,
             "path": _PATH,
             "start": integer("First line (default: all lines)"),
             "end": integer("Last line (default: the first)"),
-            "rev": _REV,
-            "limit": _limit(100),
+            "rev": REV,
+            "limit": limit_schema(100),
         },
         required=("repo", "path"),
-        output=_page(
+        output=page_schema(
             "lines",
             {
                 **numbers("start end"),
@@ -393,7 +317,7 @@ QUESTION_TOOLS = (
             **texts("repo path rev"),
         ),
     ),
-    _question(
+    question(
         "line_history",
         "All commits that changed lines of a file, newest first. Reads the repository",
         _line_history,
@@ -405,17 +329,17 @@ QUESTION_TOOLS = (
         ),
         title="History of lines",
         properties={
-            "repo": _REPO,
+            "repo": REPO,
             "path": _PATH,
             "start": integer("First line"),
             "end": integer("Last line (default: the first)"),
-            "rev": _REV,
-            "limit": _limit(20),
+            "rev": REV,
+            "limit": limit_schema(20),
         },
         required=("repo", "path", "start"),
-        output=_page("commits", _LINE_COMMIT, **texts("repo path rev")),
+        output=page_schema("commits", _LINE_COMMIT, **texts("repo path rev")),
     ),
-    _question(
+    question(
         "owners",
         "Who knows a file or directory: authors by recent changes, share, bus factor",
         _owners,
@@ -429,13 +353,13 @@ QUESTION_TOOLS = (
         ),
         title="Owners of a path",
         properties={
-            "repo": _REPO,
+            "repo": REPO,
             "path": string("File or directory (default: all)"),
-            "since": _SINCE,
-            "limit": _limit(10),
+            "since": SINCE,
+            "limit": limit_schema(10),
         },
         required=("repo",),
-        output=_page(
+        output=page_schema(
             "owners",
             {
                 **texts("author email"),
@@ -446,7 +370,7 @@ QUESTION_TOOLS = (
             **numbers("commits bus_factor"),
         ),
     ),
-    _question(
+    question(
         "co_change",
         "Files that usually change together with a file",
         _co_change,
@@ -458,21 +382,21 @@ QUESTION_TOOLS = (
         ),
         title="What changes together",
         properties={
-            "repo": _REPO,
+            "repo": REPO,
             "path": _PATH,
-            "since": _SINCE,
+            "since": SINCE,
             "min_support": {**integer("Minimum number of common commits"), "default": 2},
-            "limit": _limit(20),
+            "limit": limit_schema(20),
         },
         required=("repo", "path"),
-        output=_page(
+        output=page_schema(
             "files",
             {"path": STRING, "support": INTEGER, "confidence": NUMBER},
             **texts("repo path"),
             **numbers("commits left_out"),
         ),
     ),
-    _question(
+    question(
         "hotspots",
         "Paths that changed most in a time",
         _hotspots,
@@ -486,94 +410,12 @@ QUESTION_TOOLS = (
         properties={
             "repos": STRINGS,
             "paths": STRINGS,
-            "since": _SINCE,
+            "since": SINCE,
             "until": integer("Unix time, not after"),
-            "limit": _limit(20),
+            "limit": limit_schema(20),
         },
-        output=_page("paths", {**texts("repo path"), **numbers("commits added removed authors")}),
-    ),
-    _question(
-        "similar",
-        "Past commits most like a commit (repo and sha) or like a diff",
-        _similar,
-        Command(
-            "similar",
-            "Show commits similar to one or to a diff.",
-            "Show commits similar to a commit or to a diff (--diff FILE, - for standard input).",
-            arguments="[REPO] [SHA]",
-            options={
-                "diff": "--diff FILENAME: Compare with this diff instead of a commit.",
-                "repos": "--in NAME: Only these repositories.",
-            },
-            table="commits: date repo commit:sha author score subject words",
+        output=page_schema(
+            "paths", {**texts("repo path"), **numbers("commits added removed authors")}
         ),
-        title="Similar commits",
-        properties={
-            "repo": _REPO,
-            "sha": _SHA,
-            "diff": string("A unified diff instead"),
-            "repos": STRINGS,
-            "limit": _limit(10),
-        },
-        output=_page(
-            "commits",
-            {**_COMMIT, "score": NUMBER, "words": STRINGS, "paths": STRINGS},
-            words=STRINGS,
-        ),
-    ),
-    _question(
-        "links",
-        "What a commit reverts, fixes or picks, what does so to it, and its issues",
-        _links,
-        Command(
-            "links",
-            "Show reverts, cherry-picks, fixes and issues.",
-            "Show reverts, fixes and cherry-picks of and by a commit, and its issues.",
-            table="links: link:kind commit:sha date subject",
-            notes=_issues,
-        ),
-        title="Linked commits",
-        properties={"repo": _REPO, "sha": _SHA, "limit": _limit(50)},
-        required=("repo", "sha"),
-        output=_page(
-            "links",
-            {**texts("kind sha"), "subject": nullable(STRING), "date": nullable(INTEGER)},
-            **texts("repo sha subject"),
-            issues=records({**texts("kind ref"), "closes": BOOLEAN}),
-        ),
-    ),
-    _question(
-        "by_issue",
-        "Commits whose message names an issue",
-        _by_issue,
-        Command(
-            "by-issue",
-            "Show the commits of an issue.",
-            "Show commits that name an issue: #123, GH-123, ABC-123 or its address.",
-            table="commits: date repo commit:sha author closes subject",
-        ),
-        title="Commits of an issue",
-        properties={
-            "issue": string("#123, GH-123, ABC-123 or a URL"),
-            "repos": STRINGS,
-            "limit": _limit(50),
-        },
-        required=("issue",),
-        output=_page("commits", {**_COMMIT, "closes": BOOLEAN}, issue=STRING),
-    ),
-    _question(
-        "contains",
-        "Branches and tags that contain a commit. Reads the repository",
-        _contains,
-        Command(
-            "contains",
-            "Show which refs contain a commit.",
-            "Show which branches and tags contain a commit. Reads the repository.",
-            table="refs: ref indexed",
-        ),
-        title="Refs with a commit",
-        properties={"repo": _REPO, "sha": _SHA, "limit": _limit(100)},
-        required=("repo", "sha"),
-        output=_page("refs", {"ref": STRING, "indexed": BOOLEAN}, **texts("repo sha")),
     ),
 )

@@ -20,9 +20,36 @@ _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 _SECTION = "\ndiff --"
 _HUNK = re.compile(r"@@(@*) -(\d{1,9})[-,\d ]*\+(\d{1,9})(?:,\d+)? @@@* ?(.*)")
 _HUNKS = re.compile(r"^(?=@@)", re.MULTILINE)
+_RANGES = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NAMED = re.compile(r"^(\+\+\+|---|rename to|copy to) (.*?)\t*$", re.MULTILINE)
 _SIDE = re.compile(r'^("?)[ab]/')
 _KINDS = {"+": "added", "-": "removed", " ": "context"}
+
+
+class Hunk:
+    """One hunk of a file's section: where it is, and its lines with their signs."""
+
+    def __init__(self, text: str) -> None:
+        """Read a hunk, which is one of `FileDiff.hunks`."""
+        header, _, body = text.partition("\n")
+        self.header = header
+        self.lines = body.removesuffix("\n").split("\n") if body else []
+        numbers = _RANGES.match(header)
+        self.old_start, self.old_count, self.new_start, self.new_count = (
+            (int(number) if number else 1) for number in (numbers.groups() if numbers else "0000")
+        )
+
+    def texts(self, sign: str) -> list[str]:
+        """The lines that have a sign, without it."""
+        return [line[1:] for line in self.lines if line[:1] == sign]
+
+    def around(self, number: int, most: int) -> str:
+        """The lines nearest to a line of the new file, as a hunk without header."""
+        kept = [at for at, line in enumerate(self.lines) if line[:1] in ("+", " ")]
+        place = number - self.new_start
+        at = kept[place] if 0 <= place < len(kept) else 0
+        start = max(0, min(at - most // 2, len(self.lines) - most))
+        return "\n".join(self.lines[start : start + most])
 
 
 class FileDiff:
@@ -57,9 +84,24 @@ class FileDiff:
         return "\nBinary files " in self.header or "\nGIT binary patch" in self.header
 
     @property
-    def hunks(self) -> list[str]:
-        """The hunks, each with its header."""
-        return _HUNKS.split(self.section)[1:]
+    def old_path(self) -> str:
+        """The file's name before the change, or after it if the file is new."""
+        names = re.findall(r"^(---|rename from|copy from) (.*?)\t*$", self.header, re.MULTILINE)
+        word, name = next((one for one in names if one[1] != "/dev/null"), ("", ""))
+        if not name:
+            return self.path
+        path = unquote(name.encode("utf-8", "replace"))
+        return _SIDE.sub(r"\1", path) if word == "---" else path
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the file was not there before."""
+        return "\nnew file mode" in self.header
+
+    @property
+    def hunks(self) -> list[Hunk]:
+        """The hunks in their order."""
+        return [Hunk(text) for text in _HUNKS.split(self.section)[1:]]
 
     def lines(self) -> Iterator[Line]:
         """Kind, number in the old and in the new file, and text of each line and hunk header."""

@@ -145,16 +145,15 @@ def telling_hunk(
     best, most = "", (0, 0)
     files = file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or "")
     for path, hunk in ((file.path, hunk) for file in files for hunk in file.hunks):
-        lowered = hunk.lower()
+        lowered = "\n".join([hunk.header, *hunk.lines]).lower()
         score = (int(path in paths), sum(word in lowered for word in words))
         if score > most:
-            best, most = _excerpt(path, hunk), score
+            best, most = _excerpt(path, hunk.lines), score
     return best
 
 
-def _excerpt(path: str, hunk: str) -> str:
+def _excerpt(path: str, lines: Sequence[str]) -> str:
     """The changed lines with one line around, not too many and not too long."""
-    lines = hunk.rstrip("\n").split("\n")[1:]
     changed = [n for n, line in enumerate(lines) if line[:1] in ("+", "-")]
     near = [n for n in range(len(lines)) if any(abs(n - one) <= 1 for one in changed)]
     kept = [lines[n][:_LONGEST_LINE] for n in near]

@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.history.model import Repo
 from clew.history.questions.issues import by_issue
-from clew.history.questions.links import commit_links, named_commits
+from clew.history.questions.links import DECLARED, commit_links, named_commits
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
@@ -34,10 +34,25 @@ _RELATIONS = {
     "reverted_by": "was reverted by",
     "cherry_picked_to": "was picked as",
     "fixed_by": "was fixed by",
+    "fixes_regression_in": "fixes a regression in",
+    "follow_up_to": "follows up on",
+    "followed_up_by": "was followed up by",
+    "mentions": "mentions",
+    "mentioned_by": "is mentioned by",
     "fixup": "was completed by",
     "squash": "was completed by",
 }
-_LATER = frozenset({"reverted_by", "cherry_picked_to", "fixed_by", "fixup", "squash"})
+_LATER = frozenset(
+    {
+        "reverted_by",
+        "cherry_picked_to",
+        "fixed_by",
+        "followed_up_by",
+        "mentioned_by",
+        "fixup",
+        "squash",
+    }
+)
 _HOW = {
     "subject": "named by the commit's subject",
     "squash": "named in the squashed message",
@@ -215,6 +230,8 @@ class WhyBuilder:
             return
         for kind, sha in named_commits(commit.body):
             other = read_commit(self.rooms, self.repo, sha)
+            if other is None and kind not in DECLARED:
+                continue
             yield kind, sha, other.subject if other else None, other.date if other else None
 
     def _reverted_in_git(self, commit: Commit) -> None:

@@ -1,0 +1,76 @@
+"""What commits changed, hunk by hunk: of chosen files or with a text, never cut inside a hunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clew.history.lookup import find_record, patch_text
+from clew.history.search.pathkind import path_kind
+from clew.history.search.pathmatch import matching_paths
+from clew.history.store.interface import HistoryStore
+from clew.kit.text.diff import FileDiff, Hunk, file_diffs
+
+_MOST_COMMITS = 20
+
+
+def commit_hunks(
+    store: HistoryStore,
+    repo_name: str,
+    shas: Sequence[str],
+    *,
+    paths: Sequence[str] | None = None,
+    code_only: bool = False,
+    text: str | None = None,
+    max_chars: int = 8000,
+) -> dict[str, Any]:
+    """Messages, files and hunks of commits, as many hunks as fit; the others are counted."""
+    wanted = None if paths is None else set(matching_paths(store, paths).values())
+    commits: list[dict[str, Any]] = []
+    room = max_chars
+    for sha in list(dict.fromkeys(shas))[:_MOST_COMMITS]:
+        record = find_record(store, repo_name, sha, f"Commit {repo_name}:{sha} not found")
+        parts = list(file_diffs(patch_text(store, record.id) or ""))
+        shown: list[dict[str, Any]] = []
+        left = 0
+        for part, hunk in _chosen(parts, wanted, text, code_only=code_only):
+            entry = {"path": part.path, "hunk": "\n".join([hunk.header, *hunk.lines])}
+            if len(entry["hunk"]) > room and (shown or commits):
+                left += 1
+                continue
+            shown.append(entry)
+            room -= len(entry["hunk"])
+        commits.append(
+            {
+                "sha": record.sha,
+                "subject": record.subject,
+                "body": record.body,
+                "author": record.author,
+                "date": record.date,
+                "files": [_file(part) for part in parts],
+                "hunks": shown,
+                "left_out": left,
+            }
+        )
+    return {"repo": repo_name, "total": len(set(shas)), "commits": commits}
+
+
+def _chosen(
+    parts: list[FileDiff], wanted: set[str] | None, text: str | None, *, code_only: bool
+) -> Iterator[tuple[FileDiff, Hunk]]:
+    """Hunks of the files asked for that change a text, programs before tests and prose."""
+    order = ("code", "test", "prose", "generated")
+    for part in sorted(parts, key=lambda part: order.index(path_kind(part.path))):
+        if wanted is not None and part.path not in wanted:
+            continue
+        if code_only and path_kind(part.path) != "code":
+            continue
+        for hunk in part.hunks:
+            if text is None or any(text in line for sign in "+-" for line in hunk.texts(sign)):
+                yield part, hunk
+
+
+def _file(part: FileDiff) -> str:
+    """A line for each file: its name and how much changed."""
+    name = part.path if part.path == part.old_path else f"{part.old_path} => {part.path}"
+    return f"{name} +{len(part.added)} -{len(part.removed)}"

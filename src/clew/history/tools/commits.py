@@ -1,0 +1,297 @@
+"""Clew's own questions about single commits. They only read; those that start git say so."""
+
+from __future__ import annotations
+
+from clew.catalog.model import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    STRING,
+    STRINGS,
+    Command,
+    boolean,
+    nullable,
+    string,
+)
+from clew.history.tools.declaration import (
+    COMMIT,
+    REPO,
+    REV,
+    SHA,
+    limit_schema,
+    page_schema,
+    question,
+    record,
+    records,
+    texts,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clew.history.tools.declaration import Find
+    from clew.kit.jsontext import JsonObject
+
+
+def _similar() -> Find:
+    from clew.history.questions.similar import similar
+
+    return similar
+
+
+def _links() -> Find:
+    from clew.history.questions.links import commit_links
+
+    return commit_links
+
+
+def _culprit() -> Find:
+    from clew.history.questions.culprit import culprit
+
+    return culprit
+
+
+def _fixed_by() -> Find:
+    from clew.history.questions.culprit import fixed_by
+
+    return fixed_by
+
+
+def _hunks() -> Find:
+    from clew.history.questions.hunks import commit_hunks
+
+    return commit_hunks
+
+
+def _by_issue() -> Find:
+    from clew.history.questions.issues import by_issue
+
+    return by_issue
+
+
+def _contains() -> Find:
+    from clew.history.questions.contains import contains
+
+    return contains
+
+
+def _suspect_hunks(found: JsonObject) -> Iterable[str]:
+    """The hunk behind each suspect, and what to ask next."""
+    for one in found["commits"]:
+        if one["hunk"]:
+            yield f"\n{one['sha'][:12]} {one['path']}:{one['line']}\n{one['hunk']}"
+    if found["commits"]:
+        yield f"Next: hunks {found['repo']} {found['commits'][0]['sha'][:12]} --code-only"
+
+
+def _whole_hunks(found: JsonObject) -> Iterable[str]:
+    """Message, files and hunks of each commit as people read them."""
+    from clew.kit.times import day_text
+
+    for commit in found["commits"]:
+        yield f"{commit['sha'][:12]} {day_text(commit['date'])} {commit['author']}"
+        yield f"    {commit['subject']}"
+        yield from (f"    {line}" for line in (commit["body"] or "").split("\n") if line)
+        yield from (f"  {name}" for name in commit["files"])
+        yield from (f"{one['path']}\n{one['hunk']}" for one in commit["hunks"])
+        if commit["left_out"]:
+            yield f"{commit['left_out']} more hunks; --max-chars or --path shows them."
+
+
+def _issues(found: JsonObject) -> list[str]:
+    named = " ".join(issue["ref"] for issue in found["issues"])
+    return [f"Issues: {named}"] if named else []
+
+
+COMMIT_TOOLS = (
+    question(
+        "similar",
+        "Past commits most like a commit (repo and sha) or like a diff",
+        _similar,
+        Command(
+            "similar",
+            "Show commits similar to one or to a diff.",
+            "Show commits similar to a commit or to a diff (--diff FILE, - for standard input).",
+            arguments="[REPO] [SHA]",
+            options={
+                "diff": "--diff FILENAME: Compare with this diff instead of a commit.",
+                "repos": "--in NAME: Only these repositories.",
+            },
+            table="commits: date repo commit:sha author score subject words",
+        ),
+        title="Similar commits",
+        properties={
+            "repo": REPO,
+            "sha": SHA,
+            "diff": string("A unified diff instead"),
+            "repos": STRINGS,
+            "limit": limit_schema(10),
+        },
+        output=page_schema(
+            "commits",
+            {**COMMIT, "score": NUMBER, "words": STRINGS, "paths": STRINGS},
+            words=STRINGS,
+        ),
+    ),
+    question(
+        "links",
+        "What a commit reverts, fixes or picks, what does so to it, and its issues",
+        _links,
+        Command(
+            "links",
+            "Show reverts, cherry-picks, fixes and issues.",
+            "Show reverts, fixes and cherry-picks of and by a commit, and its issues.",
+            table="links: link:kind commit:sha date subject",
+            notes=_issues,
+        ),
+        title="Linked commits",
+        properties={"repo": REPO, "sha": SHA, "limit": limit_schema(50)},
+        required=("repo", "sha"),
+        output=page_schema(
+            "links",
+            {**texts("kind sha"), "subject": nullable(STRING), "date": nullable(INTEGER)},
+            **texts("repo sha subject"),
+            issues=records({**texts("kind ref"), "closes": BOOLEAN}),
+        ),
+    ),
+    question(
+        "culprit",
+        "Which commit caused a bug: who wrote the lines that a fix removes or surrounds, best first,"
+        " with the hunk. Passes over moves and reformatting. Reads the repository",
+        _culprit,
+        Command(
+            "culprit",
+            "Find the commit behind a bug.",
+            "Find who wrote the lines that a fix changes, or the lines FILE:START-END.",
+            table="commits: date commit:sha author evidence lines path subject",
+            notes=_suspect_hunks,
+        ),
+        title="Find the culprit",
+        properties={
+            "repo": REPO,
+            "target": string("SHA of the fix, or FILE:START-END"),
+            "rev": REV,
+            "limit": limit_schema(5),
+        },
+        required=("repo", "target"),
+        output=page_schema(
+            "commits",
+            {
+                **texts("sha subject author"),
+                "date": INTEGER,
+                "evidence": STRING,
+                "lines": INTEGER,
+                "path": nullable(STRING),
+                "line": nullable(INTEGER),
+                "hunk": nullable(STRING),
+            },
+            **texts("repo target at"),
+        ),
+    ),
+    question(
+        "fixed_by",
+        "Later commits that fix a commit: they name it, or remove its lines",
+        _fixed_by,
+        Command(
+            "fixed-by",
+            "Find the fixes of a commit.",
+            "Find later commits that say they fix a commit, or fix lines that it wrote.",
+            table="commits: date commit:sha evidence path line subject",
+        ),
+        title="Fixes of a commit",
+        properties={"repo": REPO, "sha": SHA, "limit": limit_schema(5)},
+        required=("repo", "sha"),
+        output=page_schema(
+            "commits",
+            {
+                "sha": STRING,
+                "subject": nullable(STRING),
+                "date": nullable(INTEGER),
+                "evidence": STRING,
+                "path": nullable(STRING),
+                "line": nullable(INTEGER),
+                "text": nullable(STRING),
+            },
+            **texts("repo sha"),
+        ),
+    ),
+    question(
+        "hunks",
+        "Messages, files and hunks of commits, of chosen paths or with a text; whole hunks only",
+        _hunks,
+        Command(
+            "hunks",
+            "Show what commits changed, hunk by hunk.",
+            "Show messages, files and whole hunks of commits.",
+            arguments="REPO SHAS...",
+            options={
+                "code_only": "Leave out tests, prose and generated files.",
+                "text": "Only hunks that change this text.",
+                "max_chars": "Maximum size of all hunks together.",
+            },
+            notes=_whole_hunks,
+        ),
+        title="Hunks of commits",
+        properties={
+            "repo": REPO,
+            "shas": STRINGS,
+            "paths": STRINGS,
+            "code_only": boolean("Without tests, prose and generated files"),
+            "text": string("Only hunks that change it"),
+            "max_chars": {**INTEGER, "default": 8000},
+        },
+        required=("repo", "shas"),
+        output=record(
+            {
+                "repo": STRING,
+                "total": INTEGER,
+                "commits": records(
+                    {
+                        **texts("sha subject"),
+                        "body": nullable(STRING),
+                        "author": STRING,
+                        "date": INTEGER,
+                        "files": STRINGS,
+                        "hunks": records(texts("path hunk")),
+                        "left_out": INTEGER,
+                    }
+                ),
+            }
+        ),
+    ),
+    question(
+        "by_issue",
+        "Commits whose message names an issue",
+        _by_issue,
+        Command(
+            "by-issue",
+            "Show the commits of an issue.",
+            "Show commits that name an issue: #123, GH-123, ABC-123 or its address.",
+            table="commits: date repo commit:sha author closes subject",
+        ),
+        title="Commits of an issue",
+        properties={
+            "issue": string("#123, GH-123, ABC-123 or a URL"),
+            "repos": STRINGS,
+            "limit": limit_schema(50),
+        },
+        required=("issue",),
+        output=page_schema("commits", {**COMMIT, "closes": BOOLEAN}, issue=STRING),
+    ),
+    question(
+        "contains",
+        "Branches and tags that contain a commit. Reads the repository",
+        _contains,
+        Command(
+            "contains",
+            "Show which refs contain a commit.",
+            "Show which branches and tags contain a commit. Reads the repository.",
+            table="refs: ref indexed",
+        ),
+        title="Refs with a commit",
+        properties={"repo": REPO, "sha": SHA, "limit": limit_schema(100)},
+        required=("repo", "sha"),
+        output=page_schema("refs", {"ref": STRING, "indexed": BOOLEAN}, **texts("repo sha")),
+    ),
+)
