@@ -112,6 +112,10 @@ def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
         from clew.guide.tools import GuideSource
 
         sources.append(GuideSource(all_tools))
+    if "advisors" in toolsets:
+        from clew.advisors.prompts import AdvisorSource
+
+        sources.append(AdvisorSource())
     if "commands" in toolsets:
         from clew.commands.tools import CommandSource
 

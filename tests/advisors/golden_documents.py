@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.advisors.builder.builder import build_architecture, build_vision, title_of
+from clew.advisors.builder.builder import build_architecture, build_vision
 from clew.advisors.checks.document import check_document
 from clew.advisors.documents.document import render
-from clew.advisors.extract.facts import from_text
+from clew.advisors.documents.model import Facts
+from clew.advisors.extract.notes import notes_of, title_of
 from clew.advisors.extract.questions import numbered
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = ("one-sentence", "one-page", "contradictory", "japanese", "german", "hostile")
-METADATA = {"status": "draft", "updated": "2026-11-16", "version": "1", "writer": "builder"}
+METADATA = {"status": "notes", "updated": "2026-11-16", "version": "1", "writer": "builder"}
+
+
+def notes_facts(description):
+    """What the notes of a description know, questions included."""
+    items = notes_of(description).items
+    return numbered(Facts("", items, (("vision", description),)), "vision")
 
 
 def documents_of(description):
     """What is made of a description: file names and texts."""
     title = title_of(description)
-    facts = numbered(from_text(description), "vision")
+    facts = notes_facts(description)
     vision = build_vision(facts, title=title, metadata=METADATA)
     architecture, records = build_architecture(facts, title=title, vision=vision, metadata=METADATA)
     findings = [

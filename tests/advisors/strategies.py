@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from clew.advisors.documents.model import KINDS, Document, Item, Section
+from clew.advisors.documents.model import Document, Item, Section
 from clew.advisors.documents.templates import TEMPLATES
 
 AWKWARD = (
@@ -17,7 +17,9 @@ words = st.text(max_size=12)
 texts = st.lists(st.sampled_from(AWKWARD) | words, max_size=8).map("".join)
 ids = st.sampled_from(["BO-1", "BO-2", "RI-3", "FE-10", "Q-1", "", "XX-1", "BO-0"])
 items = st.builds(Item, ids, texts, st.dictionaries(texts, texts, max_size=3))
-known_headings = st.sampled_from(sorted({t.heading for k in KINDS for t in TEMPLATES[k].values()}))
+known_headings = st.sampled_from(
+    sorted({t.heading for k in tuple(TEMPLATES) for t in TEMPLATES[k].values()})
+)
 sections = st.builds(
     Section,
     st.just(""),
@@ -29,7 +31,7 @@ sections = st.builds(
 )
 documents = st.builds(
     Document,
-    st.sampled_from(KINDS),
+    st.sampled_from(tuple(TEMPLATES)),
     texts,
     st.lists(sections, max_size=4).map(tuple),
     st.dictionaries(st.sampled_from(["status", "updated", "a-b", "1x", ""]) | words, texts),

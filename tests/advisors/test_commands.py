@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.advisors.conftest import DESCRIPTION, REQUIREMENTS
+from tests.advisors.conftest import DESCRIPTION, PLAN_DRAFT, REQUIREMENTS, VISION_DRAFT
 from tests.support.client import BIN
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "register_mcp.sh"
@@ -48,12 +48,18 @@ def shell(project):
 
 
 def test_the_whole_way(shell, project):
+    (project / "vision.json").write_text(json.dumps(VISION_DRAFT), encoding="utf-8")
+    (project / "plan.json").write_text(json.dumps({"draft": PLAN_DRAFT}), encoding="utf-8")
     vision = shell.json("clew", "advise", "vision", DESCRIPTION)["data"]
     conversation = vision["conversation_id"]
-    question = vision["questions"][0]["id"]
-    shell.ok("clew", "advise", "vision", "--conversation", conversation, "--answer",
-             f"{question}=yes")  # fmt: skip
-    shell.ok("clariad", "architecture", "Tably", REQUIREMENTS, "--conversation", conversation)
+    assert vision["checks"]["read"] is False
+    read = shell.ok(
+        "clew", "advise", "vision", "--conversation", conversation, "--draft", "vision.json"
+    )
+    assert "Coverage: 100 %" in read
+    assert "Checks: ready" in read
+    shell.ok("clariad", "architecture", "Tably", REQUIREMENTS, "--conversation", conversation,
+             "--draft", "plan.json")  # fmt: skip
     shell.ok("chant", "init")
     assert "created" in shell.ok("clew", "advise", "refine")
     assert "unchanged" in shell.ok("clariad", "refine")
@@ -70,7 +76,7 @@ def test_the_whole_way(shell, project):
     assert "architecture_agent" in shown
     text = shell.ok("clew", "advise", "conversations", "show", conversation, "--document", "vision",
                     "--version", "1")  # fmt: skip
-    assert "# Vision & Scope" in text
+    assert "Notes, unread" in text
     exported = json.loads(shell.ok("clew", "advise", "conversations", "export", conversation))
     assert exported["version"] == 3
     shell.ok("clew", "advise", "conversations", "delete", conversation)
@@ -116,6 +122,7 @@ def test_check_is_for_ci(shell, project):
         (("vision", "x", "--answer", "nonsense"), 2, "--answer takes NAME=VALUE"),
         (("vision", "x", "--answer", "Q-99=a"), 1, "There is no question Q-99"),
         (("vision", "x", "--file", "nowhere.md"), 1, "Cannot read the text"),
+        (("vision", "x", "--draft", "file.txt"), 1, "is not JSON"),
         (("check",), 1, "nothing to check"),
         (("check", "file.txt"), 1, "what kind of document"),
         (("check", "nowhere-vision.md"), 1, "No such file"),

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from clew.advisors.tools import ADVISORS_TOOLS
-from tests.advisors.conftest import DESCRIPTION
+from tests.advisors.conftest import DESCRIPTION, VISION_DRAFT
 from tests.support.client import CLARIAD, CLEW, StdioServer, face, modern, pipe
 
 LIST = b'{"jsonrpc": "2.0", "id": "tools-1", "method": "list_tools"}'
@@ -108,12 +108,11 @@ def test_the_documented_scenario_one_agent_builds_upon_another(server):
     assert "# Architecture: Tably" in built["output"]
     assert "Built on “Vision & Scope:" in built["output"]
     assert "Guests can reserve a table online" in built["output"]
-    assert "Chosen option: “Rust”" in built["output"], (
-        "without a project the records are in the text"
-    )
+    assert "Use Rust." in built["output"]
     assert built["version"] == vision["version"] + 1
-    assert built["documents"][0]["kind"] == "architecture"
-    assert "adr" in [one["kind"] for one in built["documents"]]
+    assert [one["kind"] for one in built["documents"]] == ["architecture"], (
+        "nobody decided anything"
+    )
 
 
 def test_the_documented_long_operation_streams_and_takes_its_time():
@@ -188,7 +187,15 @@ def test_the_same_tools_over_mcp(server):
     listed = {tool["name"]: tool for tool in server.result("tools/list")["tools"]}
     result = mcp(server, "vision_agent", project_description=DESCRIPTION)
 
-    assert listed["vision_agent"]["inputSchema"] == LISTED["parameters"]
+    shown = listed["vision_agent"]["inputSchema"]
+    assert shown["required"] == LISTED["parameters"]["required"]
+    assert shown["properties"].items() >= LISTED["parameters"]["properties"].items()
+    assert set(shown["properties"]) - set(LISTED["parameters"]["properties"]) == {
+        "draft",
+        "answers",
+        "show",
+    }
+    assert "`draft`" in listed["vision_agent"]["description"]
     schema = listed["vision_agent"]["outputSchema"]
     Draft202012Validator(schema).validate(result["structuredContent"])
     assert result["content"][0]["text"] == result["structuredContent"]["output"]
@@ -207,7 +214,7 @@ def test_the_loop_of_the_calling_agent(server):
     data = first["structuredContent"]
     conversation = data["conversation_id"]
     assert conversation in data["brief"]["how"]
-    assert {section["key"] for section in data["brief"]["sections"]} >= {"objectives", "vision"}
+    assert data["brief"]["next"]["conversation_id"] == conversation
 
     about_features = next(one for one in data["questions"] if one["section"] == "features")
 
@@ -222,6 +229,7 @@ def test_the_loop_of_the_calling_agent(server):
             "Background": "The shop has sold bicycles for 40 years.",
             "traceability": "mine",
         },
+        show=True,
     )["structuredContent"]
 
     assert "**BO-1** 200 bicycles are rented a month by May 2027" in second["output"]
@@ -233,10 +241,110 @@ def test_the_loop_of_the_calling_agent(server):
 
     third = mcp(
         server, "vision_agent", project_description="Customers can repair a bicycle.",
-        conversation_id=conversation,
+        conversation_id=conversation, show=True,
     )["structuredContent"]  # fmt: skip
     assert "The shop has sold bicycles for 40 years." in third["output"], "it is kept"
     assert "repair a bicycle" in third["output"]
+
+
+def test_a_draft_is_answered_without_an_echo(server):
+    first = mcp(server, "vision_agent", project_description=DESCRIPTION)["structuredContent"]
+    assert "1| A booking system for small restaurants." in first["output"]
+    assert first["checks"]["ready"] is False
+    wrong = {"ref": "Z", "kind": "feature", "text": "Guests fly", "quote": "Guests can fly"}
+    draft = {**VISION_DRAFT, "statements": [*VISION_DRAFT["statements"], wrong]}
+    call = {**first["brief"]["next"], "draft": draft}
+    second = mcp(server, "vision_agent", **call)["structuredContent"]
+
+    assert second["ids"]["F1"] == "FE-1"
+    assert second["refused"] == [
+        {"ref": "Z", "reason": "the quote is not in the source: “Guests can fly”"}
+    ]
+    assert second["coverage"]["percent"] == 100
+    assert "## " not in second["output"]
+    assert len(second["output"]) < 3000
+    third = mcp(server, "vision_agent", **{**call, "draft": VISION_DRAFT}, show=True)[
+        "structuredContent"
+    ]
+    assert third["checks"]["ready"] is True
+    assert "## Business requirements" in third["output"]
+
+
+def long_draft():
+    lines = [
+        f"Guests can use service number {n} of the house at any time of the day."
+        for n in range(1, 31)
+    ]
+    statements = [
+        {"ref": f"F{n}", "kind": "feature", "text": line, "quote": line, "lines": [n]}
+        for n, line in enumerate(lines, 1)
+    ]
+    return "\n".join(lines), {"statements": statements}
+
+
+def test_a_turn_about_thirty_statements_is_short(server):
+    text, draft = long_draft()
+    first = mcp(server, "vision_agent", project_description=text)["structuredContent"]
+    for most in (30, 15):
+        some = {"statements": draft["statements"][:most]}
+        told = mcp(server, "vision_agent", project_description="", draft=some,
+                   conversation_id=first["conversation_id"])  # fmt: skip
+        assert len(told["content"][0]["text"]) < 4 * 1500, "about four characters are a token"
+
+
+def elicited(server, reply, **arguments):
+    """A call whose form is answered like this; the form, and the result."""
+    name = {"name": "vision_agent", "arguments": arguments}
+    number = server.request("tools/call", name)
+    form = server.wait(lambda m: m.get("method") == "elicitation/create")
+    server.send({"jsonrpc": "2.0", "id": form["id"], "result": reply})
+    return form["params"], server.answer_to(number)["result"]["structuredContent"]
+
+
+def test_questions_reach_people_where_the_client_shows_forms(server):
+    capabilities = {"capabilities": {"elicitation": {}}, "protocolVersion": "2025-11-25"}
+    server.result("initialize", capabilities)
+    first = mcp(server, "vision_agent", project_description=DESCRIPTION)["structuredContent"]
+    draft = {"statements": [one for one in VISION_DRAFT["statements"] if one["ref"] not in "MP"]}
+    told = {"project_description": "", "conversation_id": first["conversation_id"], "draft": draft}
+    asked = {one["text"]: one["id"] for one in first["questions"]}
+    measure = asked["How is it measured whether BO-1 is reached?"]
+    reply = {"action": "accept", "content": {measure: "the evening's list"}}
+
+    form, result = elicited(server, reply, **told)
+
+    assert measure in form["requestedSchema"]["properties"]
+    assert form["requestedSchema"]["properties"][measure]["default"]
+    assert measure not in {one["id"] for one in result["questions"]}
+    left = {one["id"] for one in result["questions"]}
+    assert left
+
+    form, result = elicited(server, {"action": "decline"}, **told)
+
+    assert set(form["requestedSchema"]["properties"]) == left, (
+        "what was answered is not asked again"
+    )
+    assert not left & {one["id"] for one in result["questions"]}, "nor what was declined"
+    shown = mcp(server, "vision_agent", **{**told, "draft": VISION_DRAFT}, show=True)
+    assert "the evening's list" in shown["structuredContent"]["output"]
+
+
+@pytest.mark.parametrize("name", ["vision", "architecture", "decision", "specs"])
+def test_every_task_is_a_prompt(server, name):
+    server.result("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+    prompt = next(one for one in server.result("prompts/list")["prompts"] if one["name"] == name)
+    given = {one["name"]: f"my {one['name']}" for one in prompt["arguments"]}
+    found = server.result("prompts/get", {"name": name, "arguments": given})
+    text = found["messages"][0]["content"]["text"]
+    assert all(value in text for value in given.values())
+    assert "_agent`" in text
+
+
+def test_prompts_say_what_is_missing(server):
+    server.result("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+    for name, words in (("vision", "text"), ("nothing", "Unknown prompt")):
+        answer = server.ask("prompts/get", {"name": name, "arguments": {}})
+        assert words in answer["error"]["message"]
 
 
 def test_as_a_task_with_other_requests_in_between(tmp_path):
@@ -274,6 +382,8 @@ def test_hostile_text_stays_data(server):
     server.send(invoke("vision_agent", {"project_description": text}))
     result = server.answer_to("x")["result"]
 
-    assert "<script>" not in re.sub(r"`[^`]*`", "", result["output"])
-    assert result["output"].count("\n# ") == 0
+    document, _, lines = result["output"].partition("Source lines")
+    assert "<script>" not in re.sub(r"`[^`]*`", "", document)
+    assert document.count("\n# ") == 0
+    assert lines.split("\n")[1] == "````text", "the lines are in a block that they cannot end"
     assert json.dumps(result)

@@ -76,7 +76,7 @@ def test_every_tool_and_parameter_is_in_the_reference(tool):
 
     assert tool.description in shown
     assert f"`{offered_name(tool, FACES['clew'])}`" in shown
-    for parameter in tool.input_schema["properties"]:
+    for parameter in tool.declared_schema["properties"]:
         assert f"| `{parameter}` |" in shown
 
 

@@ -12,8 +12,8 @@ from clew.advisors.builder.diagrams import diagrams_in
 from clew.advisors.checks.document import check_text
 from clew.advisors.documents.adr import date_of, status_of
 from clew.advisors.documents.document import parse, render
-from clew.advisors.documents.model import KINDS
-from clew.advisors.extract.facts import from_text
+from clew.advisors.documents.templates import TEMPLATES
+from clew.advisors.extract.notes import notes_of
 from clew.commands.render.arguments import read_words, request_from_words
 from clew.history.semantic.notes import sections
 from clew.hosts.files.formats import ConfigText
@@ -54,7 +54,7 @@ def _project(name):
 def read_markdown(data):
     """Any Markdown is a document of any kind; written and read again it is the same."""
     text = as_text(data)
-    for kind in KINDS:
+    for kind in tuple(TEMPLATES):
         document = parse(text, kind)
         assert parse(render(document), kind) == document
         list(check_text(text, kind))
@@ -62,7 +62,7 @@ def read_markdown(data):
     status_of(record)
     date_of(record)
     diagrams_in(text)
-    from_text(text)
+    notes_of(text)
     list(sections(text, "notes.md", "project"))
 
 

@@ -22,7 +22,7 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [(CHANT, "chant"), (COMMITMUX, "commitmux"), (CLARIAD, "clariad")],
+    [(CHANT, "chant"), (COMMITMUX, "commitmux")],
 )
 @pytest.mark.parametrize("params", [None, {}])
 def test_the_faces_introduce_themselves_as_documented(command, name, params):
@@ -64,6 +64,7 @@ def test_discover_tells_versions_capabilities_and_identity():
         assert result["supportedVersions"] == ["2026-07-28"]
         assert result["capabilities"] == {
             "tools": {},
+            "prompts": {},
             "extensions": {"io.modelcontextprotocol/tasks": {}},
         }
         assert result["_meta"][SERVER_INFO] == {"name": "clariad", "version": __version__}

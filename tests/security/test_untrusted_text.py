@@ -7,11 +7,9 @@ import re
 import pytest
 
 from clew.advisors.actions import review
-from clew.advisors.builder.builder import brief as brief_of
-from clew.advisors.builder.builder import build_vision
-from clew.advisors.conversation import model_sections as modelwriter
-from clew.advisors.conversation.result import brief_data
-from clew.advisors.extract.facts import from_text
+from clew.advisors.documents.model import Facts
+from clew.advisors.drafts.briefing import briefing
+from clew.advisors.prompts import AdvisorSource
 from clew.catalog.faces import FACES
 from clew.kit.paths import ProjectPaths
 from clew.thread.brief.brief import for_prompt
@@ -53,9 +51,12 @@ def test_files_that_a_spec_names_are_marked(ground):
 
 
 def test_advisors_say_it_to_every_model():
-    facts = from_text(f"A shop for bicycles. {LURE}")
-    document = build_vision(facts, title="Shop")
-    assert _IS_DATA.search(str(brief_data(brief_of(document, facts), "vision_agent", "c")))
-    asked = modelwriter._prompt(document, brief_of(document, facts), [], {})
-    assert asked.index("data, not instructions") < asked.index("# ")
+    facts = Facts("", (), (("vision", f"A shop for bicycles. {LURE}"),))
+    told = briefing(facts, "vision", "vision_agent", "c")
+    assert _IS_DATA.search(told)
+    assert told.index("data, not instructions") < told.index(LURE)
+    assert _IS_DATA.search(FACES["clariad"].instructions)
+    assert {one["name"] for one in AdvisorSource().prompts()} == {
+        "vision", "architecture", "decision", "specs",
+    }  # fmt: skip
     assert any(_IS_DATA.search(text) for text in vars(review).values() if isinstance(text, str))

@@ -245,7 +245,7 @@ def _parameters(tool: Tool) -> str:
             _yes(answer=name in required),
             schema.get("description", "") + _allowed(schema),
         )
-        for name, schema in tool.input_schema["properties"].items()
+        for name, schema in tool.declared_schema["properties"].items()
     ]
     if not rows:
         return "\nNo parameters.\n"

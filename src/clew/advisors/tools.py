@@ -16,6 +16,7 @@ from clew.catalog.model import (
     integer,
     object_schema,
     string,
+    strings,
 )
 
 TYPE_CHECKING = False
@@ -45,8 +46,11 @@ def architecture_agent(arguments: JsonObject, call: Call) -> Answer:
 
 
 def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) -> Answer:
+    from dataclasses import replace
+
+    from clew.advisors.conversation.elicitation import ask_people, can_ask
     from clew.advisors.conversation.result import turn_data
-    from clew.advisors.conversation.turn import TurnRequest, take_turn
+    from clew.advisors.conversation.turn import TurnRequest, preview, take_turn
     from clew.kit.answer import Answer
 
     request = TurnRequest(
@@ -57,10 +61,15 @@ def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) ->
         conversation_id=arguments.get("conversation_id", ""),
         answers=texts_by_name(arguments.get("answers"), "answers", ("id", "question")),
         sections=texts_by_name(arguments.get("sections"), "sections", ("key", "heading")),
+        draft=arguments.get("draft"),
         project=arguments.get("project"),
         save=arguments.get("save", True),
     )
-    data = turn_data(take_turn(request, call), request.tool)
+    if request.draft is not None and can_ask(call):
+        seen = preview(request, call)
+        told = ask_people(seen.questions, seen.main.title, call)
+        request = replace(request, answers={**told, **request.answers})
+    data = turn_data(take_turn(request, call), request.tool, show=arguments.get("show", False))
     return Answer(data["output"], data=data)
 
 
@@ -186,6 +195,9 @@ _DOCUMENTS = object_schema(
         "conversation_id": STRING,
         "version": INTEGER,
         "documents": _OBJECTS,
+        "ids": {"type": "object"},
+        "refused": _OBJECTS,
+        "coverage": {"type": "object"},
         "questions": _OBJECTS,
         "questions_open": INTEGER,
         "checks": object_schema({"ready": BOOLEAN, "findings": _OBJECTS}),
@@ -200,11 +212,48 @@ _DOCUMENTS = object_schema(
 )
 # What the loop of the calling agent sends back; a result's brief explains it.
 _LOOP = {
+    "draft": {"type": "object"},  # a wrong statement is refused by itself, not with the whole draft
     "answers": {"type": ["object", "array"]},
+    "show": BOOLEAN,
     "sections": {"type": ["object", "array"]},
     "save": BOOLEAN,
     "project": STRING,
 }
+
+
+_STATEMENT = object_schema(
+    {
+        "ref": string("Your name for it, or a known id to change that"),
+        "kind": string("objective, feature, ...: the first answer lists them with examples"),
+        "text": string("One statement, in the words of the source"),
+        "lines": {"type": "array", "items": INTEGER},
+        "quote": string("The words of the source it rests on, copied exactly"),
+        "serves": strings("Refs or ids of what it serves"),
+        "release": string("1 or later"),
+    },
+    "ref",
+    "kind",
+    "text",
+)
+_DECLARED = {
+    "draft": {
+        **object_schema(
+            {
+                "title": STRING,
+                "statements": {"type": "array", "items": _STATEMENT},
+                "remove": strings("Refs or ids to take back"),
+            },
+            "statements",
+        ),
+        "description": "Your statements, each with a quote; more fields by kind",
+    },
+    "answers": {"type": "object", "description": 'Answers to open questions: {"Q-1": "..."}'},
+    "show": boolean("Return the whole document too"),
+}
+_HINT = (
+    "Call it with the text first: the answer numbers its lines and names the kinds of statements. "
+    "Then call it with `draft`. Clew checks quotes, coverage and contradictions, and asks."
+)
 
 
 def _tool(name: str, description: str, **settings: Any) -> Tool:
@@ -223,7 +272,9 @@ ADVISORS_TOOLS = (
             "project_description": string("Brief description of the project"),
             "conversation_id": _CONVERSATION,
         },
+        also_declares=_DECLARED,
         also_accepts=_LOOP,
+        hint=_HINT,
         required=("project_description",),
         output=_DOCUMENTS,
     ),
@@ -238,7 +289,9 @@ ADVISORS_TOOLS = (
             "requirements": string("Project requirements to consider for architecture"),
             "conversation_id": _CONVERSATION,
         },
+        also_declares=_DECLARED,
         also_accepts=_LOOP,
+        hint=_HINT,
         required=("project_name", "requirements"),
         output=_DOCUMENTS,
     ),

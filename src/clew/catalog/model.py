@@ -75,9 +75,11 @@ class Tool:
         "annotations",
         "command",
         "core",
+        "declared_schema",
         "description",
         "face",
         "handler",
+        "hint",
         "input_schema",
         "name",
         "original",
@@ -100,6 +102,8 @@ class Tool:
         handler: Handler,
         properties: JsonObject | None = None,
         also_accepts: JsonObject | None = None,
+        also_declares: JsonObject | None = None,
+        hint: str = "",
         required: tuple[str, ...] = (),
         output: JsonObject | None = None,
         prefixed_name: str | None = None,
@@ -123,10 +127,16 @@ class Tool:
         self.input_schema: JsonObject = {"type": "object", "properties": properties or {}}
         if required:
             self.input_schema["required"] = list(required)
-        # Callers see what is documented; what they may send can be more.
-        self.accepted_schema = self.input_schema
+        # What is documented is `input_schema`. MCP clients are shown more where a tool declares it,
+        # with a hint in its description; what callers may send can be more still.
+        self.hint = hint
+        self.declared_schema = self.input_schema
+        if also_declares:
+            declared = {**self.input_schema["properties"], **also_declares}
+            self.declared_schema = {**self.input_schema, "properties": declared}
+        self.accepted_schema = self.declared_schema
         if also_accepts:
-            accepted = {**self.input_schema["properties"], **also_accepts}
+            accepted = {**self.declared_schema["properties"], **also_accepts}
             self.accepted_schema = {**self.input_schema, "properties": accepted}
         self.output_schema: JsonObject = output or object_schema({"message": STRING})
         self.annotations = {"title": title, **effect, "openWorldHint": open_world}
@@ -141,8 +151,8 @@ class Tool:
         return {
             "name": name,
             "title": self.title,
-            "description": self.description,
-            "inputSchema": self.input_schema,
+            "description": f"{self.description}. {self.hint}" if self.hint else self.description,
+            "inputSchema": self.declared_schema,
             "outputSchema": self.output_schema,
             "annotations": self.annotations,
         }

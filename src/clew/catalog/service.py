@@ -81,6 +81,13 @@ class CatalogService(Service):
         """The offered tools in the catalogue's order."""
         return [tool.wire(name) for name, tool in self._offered.items()]
 
+    def documented_tools(self) -> list[JsonObject]:
+        """The same with what is documented only, for the older dialect."""
+        return [
+            {**tool.wire(name), "description": tool.description, "inputSchema": tool.input_schema}
+            for name, tool in self._offered.items()
+        ]
+
     def task_support(self, name: str) -> str:
         """A tool that is declared slow may become a task."""
         return "may" if self._offered[name].slow else "never"
@@ -116,10 +123,13 @@ class CatalogService(Service):
 
     def get_prompt(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
         """One prompt, filled in."""
-        for source in self._sources:
-            if "prompts" in source.features:
+        offering = [source for source in self._sources if "prompts" in source.features]
+        for source in offering[:-1]:
+            if any(prompt["name"] == name for prompt in source.prompts()):
                 return source.get_prompt(name, arguments)
-        raise NotFound(f"Unknown prompt: {name}")
+        if not offering:
+            raise NotFound(f"Unknown prompt: {name}")
+        return offering[-1].get_prompt(name, arguments)
 
     def resources(self) -> list[JsonObject]:
         """The resources of all sources."""

@@ -15,7 +15,7 @@ from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.cli.core.streams import read_text
 from clew.kit.call import Call
-from clew.kit.errors import NotFound, UsageError
+from clew.kit.errors import Invalid, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 
 advise = LazyGroup(
@@ -37,6 +37,7 @@ _turn_options = combined(
     click.option("--conversation", "conversation_id", default="", metavar="ID", help="Continue this conversation."),
     repeatable("--answer", "answers", "Answer an open question.", metavar="Q-1=TEXT"),
     repeatable("--section", "sections", "Use the text of FILE for a section.", metavar="KEY=FILE"),
+    click.option("--draft", metavar="FILE", help="Statements with quotes as JSON (- for standard input)."),
     flag("--no-save", "Write no files; keep the result in the conversation."),
     flag("--no-model", "Do not use a language model."),
     project_option,
@@ -49,7 +50,7 @@ _turn_options = combined(
 def vision(description: tuple[str, ...], **options: Any) -> Outcome:
     """Write or refine the Vision & Scope document from a DESCRIPTION."""
     text = _text(description, options)
-    if not text and not options["answers"] and not options["sections"]:
+    if not any([text, options["answers"], options["sections"], options["draft"]]):
         raise UsageError("What is the project?", 'For example: clew advise vision "A booking app"')
     return _turn("vision", text, "", options)
 
@@ -65,7 +66,7 @@ def architecture(name: str, requirements: tuple[str, ...], **options: Any) -> Ou
 
 
 def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
-    from clew.advisors.conversation.result import footer, turn_data, turn_text
+    from clew.advisors.conversation.result import document_text, footer, turn_data
     from clew.advisors.conversation.turn import TurnRequest, take_turn
 
     sections = [_pair(one, "--section") for one in options["sections"]]
@@ -77,13 +78,31 @@ def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
         conversation_id=options["conversation_id"],
         answers=dict(_pair(one, "--answer") for one in options["answers"]),
         sections={key: read_text(file) for key, file in sections},
+        draft=_draft(options["draft"]),
         project=options["project"],
         save=not options["no_save"],
         use_model=not options["no_model"],
     )
     result = take_turn(request, Call())
-    shown = footer(result) if result.main.path else turn_text(result).rstrip()
+    shown = footer(result)
+    if not result.main.path:
+        shown = f"{document_text(result)}\n\n---\n\n{shown}"
     return Outcome(turn_data(result, request.tool), (shown,))
+
+
+def _draft(file: str | None) -> dict[str, Any] | None:
+    from clew.kit.jsontext import JsonError, loads
+
+    if file is None:
+        return None
+    try:
+        value = loads(read_text(file))
+    except JsonError as error:
+        raise Invalid(f"{file} is not JSON: {error}", "Send the object of `draft`.") from None
+    found = value.get("draft", value) if isinstance(value, dict) else None
+    if not isinstance(found, dict):
+        raise Invalid(f"{file} has no draft", 'Send {"title": "...", "statements": [...]}.')
+    return found
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -38,6 +38,10 @@ class Service:
         """The tools as `tools/list` shows them, always in the same order."""
         return []
 
+    def documented_tools(self) -> list[JsonObject]:
+        """The tools as `list_tools` of the older dialect shows them."""
+        return self.tools()
+
     def input_schema(self, name: str) -> JsonObject:
         """The schema of a tool's arguments; empty for a tool that is not offered."""
         schemas = (tool["inputSchema"] for tool in self.tools() if tool["name"] == name)

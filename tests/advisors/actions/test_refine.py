@@ -201,7 +201,7 @@ def test_waiting_in_a_circle_is_cut(store, sources):
 
 
 def test_the_whole_way_from_a_description(advisor, project, store):
-    advisor.vision(conversation="c")
+    advisor.read(conversation="c")
     advisor.architecture(conversation="c")
     call = Call(settings={"project": str(project)})
 

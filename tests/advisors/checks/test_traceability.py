@@ -10,19 +10,16 @@ from clew.advisors.builder.diagrams import container_diagram, context_diagram, d
 from clew.advisors.checks.traceability import matrix, spec_link
 from clew.advisors.documents.document import render
 from clew.advisors.documents.model import Facts, Item
-from clew.advisors.extract.facts import from_text
-from clew.advisors.extract.questions import numbered
-
-TEXT = (
-    "A web app for cooks. Reduce food waste from 10 % to 5 % by 2027. Cooks can record food waste. "
-    "Cooks can share recipes through Slack. It must be written in Python."
-)
+from clew.advisors.drafts.draft import take_draft
+from tests.advisors.conftest import DESCRIPTION, PLAN_DRAFT, REQUIREMENTS, VISION_DRAFT
 
 
 def both():
-    facts = numbered(from_text(TEXT), "vision")
-    vision = build_vision(facts, title="Meals")
-    architecture, records = build_architecture(facts, title="Meals", vision=vision)
+    facts = Facts("", (), (("vision", DESCRIPTION), ("architecture", REQUIREMENTS)))
+    facts = take_draft(facts, "vision", VISION_DRAFT, "caller").facts
+    facts = take_draft(facts, "architecture", PLAN_DRAFT, "caller").facts
+    vision = build_vision(facts, title="Tably")
+    architecture, records = build_architecture(facts, title="Tably", vision=vision)
     return vision, architecture, records
 
 
@@ -33,12 +30,12 @@ def test_rows_reach_from_objective_to_spec():
     assert rows[0] == {
         "objective": "BO-1",
         "feature": "FE-1",
-        "text": "Cooks can record food waste",
-        "components": ["CP-1"],
+        "text": "Guests can reserve a table online",
+        "components": ["CP-1", "CP-2"],
         "decisions": ["ADR-0001"],
         "specs": ["2026-01-01-001-abc"],
     }
-    assert (rows[1]["objective"], rows[1]["feature"], rows[1]["specs"]) == (None, "FE-2", [])
+    assert (rows[1]["objective"], rows[1]["feature"], rows[1]["specs"]) == ("BO-1", "FE-2", [])
     assert (rows[2]["feature"], rows[2]["specs"]) == (None, ["x"])
 
 
@@ -50,8 +47,16 @@ def test_an_objective_without_features_is_shown():
     assert [row.as_json()["objective"] for row in matrix([lonely])] == ["BO-1"]
 
 
+def test_one_component_needs_no_second_diagram():
+    facts = Facts("", (Item("CP-1", "Shop", {"features": "FE-1"}), Item("FE-1", "Sell")))
+    architecture, _ = build_architecture(facts, title="X")
+    assert len(diagrams_in(render(architecture))) == 1
+    assert "There is one part, Shop (CP-1)" in render(architecture)
+
+
 def test_diagrams_have_exactly_the_elements_of_the_tables():
     _, architecture, records = both()
+    assert "Cut no-shows from 12% to 4%" in render(architecture), "objectives in their own words"
     context, containers = diagrams_in(render(architecture))
     assert context.kind == containers.kind == "flowchart"
     for diagram in (context, containers):

@@ -20,7 +20,7 @@ from clew.advisors.documents.model import Facts
 from clew.advisors.tools import conversations
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound
-from tests.advisors.conftest import Advisor
+from tests.advisors.conftest import VISION_DRAFT, Advisor
 from tests.support.client import CLARIAD, StdioServer
 
 
@@ -51,13 +51,58 @@ def test_an_unknown_id_begins_a_conversation_and_says_so(homeless):
 
 
 def test_a_name_is_learned_when_it_is_said(homeless):
-    said = homeless.vision(text="Waiters see the reservations.", conversation="later")
+    said = homeless.vision(text="- a list", conversation="later")
     assert said.document.title == "Vision & Scope: Untitled project"
-    again = homeless.vision(text="Tably is a booking system.", conversation="later")
-    assert again.document.title == "Vision & Scope: Tably"
-    assert "**Tably is:** booking system" in again.main.text
-    other = homeless.vision(text="A shop.", conversation="later")
+    again = homeless.vision(text="Tably books tables.", conversation="later")
+    assert again.document.title == "Vision & Scope: Tably books tables"
+    draft = {"title": "Tably", "statements": []}
+    other = homeless.vision(text="A shop.", conversation="later", draft=draft)
     assert other.document.title == "Vision & Scope: Tably"
+
+
+def test_a_draft_makes_the_notes_a_document_that_is_ready(homeless):
+    notes = homeless.vision(conversation="c")
+    assert not notes.ready
+    assert notes.document.metadata["status"] == "notes"
+    said = homeless.vision("", "c", draft=VISION_DRAFT)
+
+    assert said.ready, (said.findings, said.questions, said.coverage)
+    assert said.writer == "caller"
+    assert said.document.metadata["status"] == "draft"
+    assert said.ids["G"] == "BO-1"
+    assert said.coverage.percent == 100
+
+
+def test_ready_needs_coverage_and_not_silence(homeless):
+    homeless.vision(conversation="c")
+    few = {"statements": VISION_DRAFT["statements"][:6]}
+    said = homeless.vision("", "c", draft=few)
+    assert not said.ready
+    assert said.coverage.percent < 90
+    left = [item.text for item in said.document.section("unplaced").items]
+    assert "It must run on PostgreSQL" in left, "what nobody cites is shown in the document"
+    whole = homeless.vision("", "c", draft=VISION_DRAFT)
+    assert whole.ready
+    more = homeless.vision("Guests also want to rate the food of the evening.", "c")
+    assert not more.ready, "what was said since is not cited"
+
+
+def test_a_refused_statement_is_not_ready(homeless):
+    homeless.vision(conversation="c")
+    wrong = {"ref": "Z", "kind": "feature", "text": "Guests fly", "quote": "Guests can fly"}
+    draft = {"statements": [*VISION_DRAFT["statements"], wrong]}
+    said = homeless.vision("", "c", draft=draft)
+    assert not said.ready
+    assert [one.ref for one in said.refused] == ["Z"]
+    assert "fly" not in said.main.text
+
+
+def test_answers_in_free_text_count(homeless):
+    first = homeless.vision(text="A shop for bicycles.", conversation="c")
+    asked = next(one for one in first.questions if one.section == "features")
+    said = homeless.vision(text=f"{asked.id}: Customers can rent a bicycle", conversation="c")
+    assert any("rent a bicycle" in item.text for item in said.document.items("FE"))
+    assert asked.id not in {one.id for one in said.questions}
 
 
 def test_conversations_do_not_see_each_other(homeless):
@@ -68,28 +113,37 @@ def test_conversations_do_not_see_each_other(homeless):
 
 
 def test_the_architecture_builds_on_the_vision(homeless):
-    vision = homeless.vision(conversation="c")
+    vision = homeless.read(conversation="c")
     built = homeless.architecture(conversation="c")
 
     context = built.document.section("context").text
     assert vision.document.title in context
-    objectives = {item.id for item in vision.document.items("BO")}
-    features = {item.id: item.text for item in vision.document.items("FE")}
-    assert objectives
-    assert features
-    assert all(one in context for one in (*objectives, *features))
+    assert all(f"{one.id}: {one.text}" in context for one in vision.document.items("BO"))
     served = {one for part in built.document.items("CP") for one in part.references("features")}
-    assert features.keys() <= served
+    assert {item.id for item in vision.document.items("FE")} == served
     constraints = {item.text for item in vision.document.items("CO")}
     assert constraints <= {item.text for item in built.document.items("CO")}
+    assert built.ready, (built.findings, built.questions, built.coverage)
 
 
-def test_an_architecture_without_a_vision_works(homeless):
-    built = homeless.architecture()
+def test_an_architecture_without_a_vision_is_notes_and_decides_nothing(homeless):
+    built = homeless.architecture(draft=None)
 
     assert built.document.title == "Architecture: Tably"
-    assert built.records
-    assert "Use Python" in built.records[-1].text or "Python" in built.main.text
+    assert built.records == ()
+    assert not built.ready
+    assert "Use Python and FastAPI" in built.main.text
+
+
+def test_decisions_that_somebody_took_become_records(homeless):
+    built = homeless.architecture()
+
+    assert [one.title for one in built.records] == [
+        "Use Python as the language",
+        "Keep all data in one store",
+    ]
+    assert "Chosen option: “Python”, because the team knows it." in built.records[0].text
+    assert "* Bad, because slower than Go." in built.records[0].text
 
 
 def test_every_version_is_kept_and_shown(homeless):
@@ -117,7 +171,7 @@ def test_saying_nothing_new_changes_nothing(homeless):
 
 def test_answers_are_taken_in_and_not_asked_again(homeless):
     first = homeless.vision(text="A shop for bicycles.", conversation="c")
-    question = first.questions[0]
+    question = next(one for one in first.questions if one.section == "features")
 
     said = homeless.vision(
         text="", conversation="c", answers={question.id: "Customers can rent a bicycle"}
@@ -248,7 +302,7 @@ KILLED = """
 import os, signal, sys
 from clew.advisors.conversation import store, turn as conversation
 from clew.advisors.documents import files
-from tests.advisors.conftest import Advisor
+from tests.advisors.conftest import VISION_DRAFT, Advisor
 
 point, project = sys.argv[1:]
 

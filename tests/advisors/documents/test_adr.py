@@ -17,8 +17,18 @@ from clew.advisors.documents.adr import (
     styled,
 )
 from clew.advisors.documents.document import parse, render
-from clew.advisors.extract.facts import from_text
+from clew.advisors.documents.model import Facts, Item
 
+RUST = Facts(
+    "",
+    (
+        Item(
+            "DE-1",
+            "Use Rust as the language",
+            {"options": "Rust / Go", "because": "it is quick", "bad": "hard to learn"},
+        ),
+    ),
+)
 MADR = """---
 status: proposed
 date: 2026-01-02
@@ -95,9 +105,7 @@ def test_both_styles_are_read_and_adopted(tmp_path):
 
 
 def test_new_records_follow_the_style_of_the_directory():
-    _, records = build_architecture(
-        from_text("It must be written in Rust."), title="X", metadata={"updated": "2026-03-04"}
-    )
+    _, records = build_architecture(RUST, title="X", metadata={"updated": "2026-03-04"})
     rust = styled(next(one.document for one in records if "Rust" in one.title), "nygard", 2)
     text = render(rust.with_metadata(number=""))
     assert text.startswith(
@@ -114,7 +122,7 @@ def test_numbers_are_as_wide_as_those_before(tmp_path):
 
 
 def test_records_that_exist_are_not_made_again(tmp_path):
-    facts = from_text("It must be written in Rust.")
+    facts = RUST
     _, records = build_architecture(facts, title="X")
     names = [file_name(number, one.title) for number, one in enumerate(records, 1)]
     texts = [render(one.document) for one in records]

@@ -68,7 +68,7 @@ def test_an_answer_written_into_the_file_counts(advisor, project):
     first = advisor.vision(text="A shop for bicycles.", conversation="c")
     asked = next(one for one in first.questions if one.section == "features")
     path = project / "docs/vision.md"
-    edit(path, f"- **{asked.id}** {asked.text}\n",
+    edit(path, f"- **{asked.id}** {asked.text} _(blocking: yes)_\n",
          f"- **{asked.id}** {asked.text}\n  - Answer: Customers can rent a bicycle\n")  # fmt: skip
 
     said = advisor.vision(text="", conversation="c")

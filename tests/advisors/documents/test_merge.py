@@ -11,7 +11,7 @@ from clew.advisors.builder.builder import build_vision
 from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.merge import refine
 from clew.advisors.documents.model import Item, Section
-from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.notes import notes_of
 from tests.advisors.golden_documents import NAMES, description_of
 from tests.advisors.strategies import documents
 
@@ -25,7 +25,7 @@ def changed_sections(one, other):
 
 
 def built(text=TEXT):
-    return build_vision(from_text(text), title="Meals")
+    return build_vision(notes_of(text), title="Meals")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from clew.advisors.documents.markdown import one_line
 from clew.advisors.documents.model import Facts, Item
-from clew.advisors.extract.lexicon import role_stem
+from clew.advisors.extract.similarity import stem
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
 
@@ -27,6 +27,7 @@ _STYLES = (
 _BLOCK = re.compile(r"^```mermaid[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _NODE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:\[\(|\(\[|\[\[|\[|\(\(|\(|\{)")
 _EDGE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:<?--+>?|-\.->|==+>)(?:\|(.*?)\|)?\s*([A-Za-z]\w*)\s*$")
+_STORE = re.compile(r"\bstore\b|database|datenbank|データベース", re.IGNORECASE)
 _TITLED = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 
 
@@ -87,7 +88,8 @@ def people_of_parts(facts: Facts) -> Iterable[tuple[Item, Item]]:
     for person in facts.stakeholders:
         for part in parts:
             served = (features.get(one, "").casefold() for one in part.references("features"))
-            if len(parts) == 1 or any(role_stem(person.text) in text for text in served):
+            name = stem((person.text.casefold().split() or [""])[-1])
+            if len(parts) == 1 or any(name in text for text in served):
                 yield person, part
 
 
@@ -128,7 +130,7 @@ def _external(item: Item) -> str:
 def _container(item: Item) -> str:
     technology = item.get("technology")
     kind = f"Container: {technology}" if technology else "Container"
-    shape = ("[(", ")]") if item.text == "Data store" else ("[", "]")
+    shape = ("[(", ")]") if _STORE.search(item.text) else ("[", "]")
     return _node(node_id(item.id), item.text, kind, item.get("responsibility"), "system", shape)
 
 
@@ -150,7 +152,7 @@ def _connections(facts: Facts) -> list[str]:
     for part in parts.values():
         for below in part.references("depends on"):
             if below in parts:
-                kept = parts[below].text == "Data store"
+                kept = _STORE.search(parts[below].text)
                 label = "reads and writes data" if kept else "sends requests"
                 lines.append(_edge(node_id(part.id), node_id(below), label))
     for system in facts.integrations:

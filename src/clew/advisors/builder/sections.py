@@ -8,19 +8,14 @@ from typing import Final
 
 from clew.advisors.documents.model import NOT_KNOWN, Facts, Item, Section, templated
 from clew.advisors.documents.templates import TEMPLATES, Kind
-from clew.advisors.extract.questions import FIRST, about, as_items, open_for
+from clew.advisors.drafts.draft import coverage_of, is_read
+from clew.advisors.drafts.kinds import HIDDEN
+from clew.advisors.extract.questions import about, as_items, open_for
 from clew.advisors.extract.statements import inline
 
-_SOURCES: Final = (
-    "Each statement names its source: `text:3` is line 3 of the description, `answer:Q-2` an answer, "
-    "`file:README.md:5` a line of a file, `from BO-1` follows from another statement, and `default:Q-2` is "
-    "what holds until somebody answers."
-)
+ENOUGH: Final = 90
 _ASKED: Final = "Write the answer below a question as `- Answer: ...`, or give it to the advisor; `yes` takes the default."
-_SET_ASIDE: Final = "This text speaks to a reader's tools, not about the project. It is kept here as a quotation and was not followed."
-_NUMBERS: Final = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-)  # fmt: skip
+_UNPLACED: Final = "Said in the source, and not yet a statement of any kind."
 
 
 def assembled(
@@ -32,14 +27,13 @@ def assembled(
     shown: Container[str] = (),
 ) -> tuple[Section, ...]:
     """The sections of a document in order; its texts stand where there are no items."""
-    asked = open_for(facts, kind)
-    aside = tuple(one for one in facts.of("SA") if one.id not in shown)
-    more = f" The first {FIRST} matter most." if len(asked) > FIRST else ""
-    texts = {**texts, "questions": "None.", "set-aside": ""}
-    items = {**items, "questions": as_items(asked), "set-aside": aside}
-    leads = {"questions": f"{_ASKED}{more}", "set-aside": _SET_ASIDE}
+    left = tuple(one for one in _left(facts, kind) if one.id not in shown)
+    asked = tuple(one.but(why="", options="") for one in as_items(open_for(facts, kind)))
+    texts = {**texts, "questions": "None.", "unplaced": ""}
+    items = {**items, "questions": asked, "unplaced": left}
+    leads = {"questions": _ASKED, "unplaced": _UNPLACED}
     return tuple(
-        templated(kind, key, leads.get(key, ""), items[key])
+        templated(kind, key, leads.get(key, ""), visible(items[key]))
         if items.get(key)
         else templated(kind, key, texts.get(key, ""))
         for key, template in TEMPLATES[kind].items()
@@ -47,33 +41,44 @@ def assembled(
     )
 
 
+def _left(facts: Facts, kind: Kind) -> tuple[Item, ...]:
+    """What is not a statement yet: what the notes did not place, or what no statement cites."""
+    if not is_read(facts, kind):
+        return facts.of("NP")
+    return tuple(
+        Item(f"NP-{number}", inline(gap.text), {"source": f"text:{gap.line}"})
+        for number, gap in enumerate(coverage_of(facts, kind).gaps, 1)
+    )
+
+
+def visible(items: Iterable[Item]) -> tuple[Item, ...]:
+    """The items with what a reader needs."""
+    return tuple(
+        replace(one, attributes={k: v for k, v in one.attributes.items() if k not in HIDDEN})
+        for one in items
+    )
+
+
 def lead(facts: Facts, kind: Kind) -> str:
     """The lines below the title: how far the document is, and how to read its sources."""
-    asked = open_for(facts, kind)
-    blocking = [one.id for one in asked if one.blocking]
-    if blocking:
-        named = f"[{', '.join(blocking[:FIRST])}](#open-questions)"
-        count = _count(len(blocking), "question").capitalize()
-        more = " first" if len(blocking) > FIRST else ""
-        state = f"**Draft.** {count} must be answered before work can start ({named}{more})"
-        rest = len(asked) - len(blocking)
-        state += f"; {_count(rest, 'more')} can wait." if rest else "."
-    elif asked:
-        state = f"**Draft.** Nothing is in the way; {_count(len(asked), 'question')} can still be [answered](#open-questions)."
-    else:
-        state = "**Complete.** No question is open."
-    return f"> {state}\n>\n> {_SOURCES}"
-
-
-def _count(number: int, noun: str) -> str:
-    shown = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
-    return f"{shown} {noun}" if number == 1 or noun == "more" else f"{shown} {noun}s"
+    if not is_read(facts, kind):
+        left = len(facts.of("NP"))
+        count = f"{left} sentences are" if left != 1 else "one sentence is"
+        state = "**Notes, unread.** Sorted by headings and words only"
+        return (
+            f"> {state}{f'; {count} not placed' if left else ''}. `text:3` is line 3 of the text."
+        )
+    blocking = [one.id for one in open_for(facts, kind) if one.blocking]
+    percent = coverage_of(facts, kind).percent
+    state = f"**Draft.** {percent} % of the source is cited"
+    state += f"; to be answered first: [{', '.join(blocking)}](#open-questions)" if blocking else ""
+    return f"> {state}. `text:3` is line 3 of the source, `answer:Q-2` an answer."
 
 
 def gap_text(facts: Facts, topic: str) -> str:
     """The text of a section about which nothing is known."""
     asked = about(facts, topic) if topic else ""
-    return f"{NOT_KNOWN}: {asked} asks." if asked else f"{inline(NOT_KNOWN)}."
+    return f"{NOT_KNOWN}: {asked} asks." if asked else f"{NOT_KNOWN}."
 
 
 def prose_of(items: Iterable[Item]) -> str:
@@ -87,7 +92,4 @@ def prose_of(items: Iterable[Item]) -> str:
 
 def owned_risks(facts: Facts) -> tuple[Item, ...]:
     """The risks as a document shows them; without an owner they are `unassigned`."""
-    return tuple(
-        replace(one, attributes={**one.attributes, "owner": one.get("owner") or "unassigned"})
-        for one in facts.risks
-    )
+    return tuple(one.filled(owner="unassigned") for one in facts.risks)

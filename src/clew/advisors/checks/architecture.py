@@ -11,11 +11,9 @@ from clew.advisors.checks.vision import check_conflicts, check_questions, check_
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Document, Finding, same_text
-from clew.advisors.extract.links import DATA_STORE
 
 _BOUNDARY = re.compile(r"\btrust\b|\buntrusted\b|\bboundar", re.IGNORECASE)
 _SECRETS = re.compile(r"\bsecrets?\b|\bkeys?\b|\bpasswords?\b|\bcredentials?\b", re.IGNORECASE)
-_NOT_SAID = re.compile(r"\*\*[^*]+\*\*|[^.]*\bmay be needed\b[^.]*\.")
 _DECISION = re.compile(r"\bADR[- ]?\d+", re.IGNORECASE)
 _GENERATED = frozenset({"container-diagram", "traceability", "questions", "constraints"})
 
@@ -57,7 +55,7 @@ def _components(document: Document) -> Iterator[Finding]:
         if not part.get("responsibility"):
             fix = "Say in one sentence what it does."
             yield place.error("A2", f"{part.id} has no responsibility", fix)
-        if not part.get("features") and part.text != DATA_STORE and part.id not in needed:
+        if not part.get("features") and part.id not in needed:
             fix = "Name one, or leave the component out."
             yield place.warning("A2", f"{part.id} serves no feature", fix)
     if parts and not any(part.get("data") for part in parts):
@@ -162,11 +160,11 @@ def _constraints(document: Document, vision: Document | None) -> Iterator[Findin
 
 def _security(document: Document) -> Iterator[Finding]:
     section = document.section("security")
-    known = known_lines(section.text) if section else ""
+    known = known_lines(render_body(document.kind, section)) if section else ""
     place = where(document, "security")
     if not _BOUNDARY.search(known):
         fix = "Say where unchecked input enters."
         yield place.warning("A9", "no trust boundary is named", fix)
-    if not _SECRETS.search(_NOT_SAID.sub(" ", known)):
+    if not _SECRETS.search(known):
         fix = "Say where keys and passwords are kept."
         yield place.warning("A9", "nothing about secrets", fix)

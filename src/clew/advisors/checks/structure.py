@@ -12,6 +12,8 @@ from clew.advisors.documents.document import render, render_body
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, Section
 from clew.advisors.documents.templates import TEMPLATES, Kind
+from clew.advisors.extract.measures import INSTRUCTION
+from clew.advisors.extract.statements import plain
 from clew.kit.text.markdown import code_lines
 
 MOST_WORDS: Final = {"vision": 3_000, "architecture": 6_000, "adr": 1_200}
@@ -71,9 +73,10 @@ def check_structure(
     if words > most:
         fix = "Move details into documents of their own and link them."
         yield where(document).warning("S9", f"{words} words; {most} are the budget", fix)
-    if document.items("SA"):
-        said = "text that speaks to tools was set aside and not followed"
-        yield where(document, "set-aside").info("S10", said, "Look at it, and delete the section.")
+    for item in document.items():
+        if INSTRUCTION.search(plain(item.text)) and item.text.startswith("`"):
+            place, said = where(document, "", item.id), f"{item.id} reads like an instruction"
+            yield place.info("S10", said, "It was not followed; see whether it belongs here.")
 
 
 def check_raw(text: str, kind: Kind) -> Iterator[Finding]:

@@ -8,10 +8,9 @@ from typing import Final
 
 from clew.advisors.checks.structure import missing, where
 from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, same_text
-from clew.advisors.extract import patterns
 from clew.advisors.extract.conflicts import conflicts
-from clew.advisors.extract.gaps import measurable
-from clew.advisors.extract.lexicon import technologies_in
+from clew.advisors.extract.measures import AMOUNT, VAGUE
+from clew.advisors.extract.questions import measurable
 from clew.advisors.extract.statements import plain
 
 _BASELINE = re.compile(r"\bfrom\b|\bvon\b|から|\bbaseline\b|\btoday\b", re.IGNORECASE)
@@ -53,7 +52,7 @@ def _objectives(document: Document) -> Iterator[Finding]:
             found = place.error if hopeless and not item.get("target") else place.warning
             said = f"{item.id} has neither a number nor a date"
             yield found("V1", said, "Say by how much and by when.")
-        elif not patterns.AMOUNT.search(text) and not _BASELINE.search(text):
+        elif not AMOUNT.search(text) and not _BASELINE.search(text):
             said = f"{item.id} has no unit and no baseline"
             yield place.warning("V1", said, "Say from what to what.")
         if item.id not in measured:
@@ -69,7 +68,7 @@ def _metrics(document: Document) -> Iterator[Finding]:
 
 
 def _scope(document: Document) -> Iterator[Finding]:
-    exclusions = document.items("EX")
+    exclusions, objectives = document.items("EX"), document.items("BO")
     if not exclusions:
         place = where(document, "exclusions")
         yield place.warning("V4", "nothing is excluded", "Say what it will not do.")
@@ -82,6 +81,9 @@ def _scope(document: Document) -> Iterator[Finding]:
         if not item.get("release"):
             place = where(document, "features", item.id)
             yield place.warning("V8", f"{item.id} belongs to no release", "Write 1 or later.")
+        if objectives and not item.references("objective"):
+            place, fix = where(document, "features", item.id), "Name the objective it serves."
+            yield place.warning("V12", f"{item.id} serves no objective", fix)
 
 
 def _people(document: Document) -> Iterator[Finding]:
@@ -142,17 +144,12 @@ def _wording(document: Document) -> Iterator[Finding]:
             said = f"“{found}” says nothing without a number"
             fix = "Say how much, how many, or how quick."
             yield where(document, "", item.id).warning("V11", said, fix)
-    section = document.section("problem")
-    named = technologies_in(section.text) if section else []
-    if named:
-        said = f"{named[0].name} is a solution, not a problem"
-        yield where(document, "problem").warning("V12", said, "Move it to the constraints.")
 
 
 def vague_word(item: Item) -> str:
     """A word that promises something, with no number near it."""
     text = plain(item.text)
-    for found in patterns.VAGUE.finditer(text):
+    for found in VAGUE.finditer(text):
         near = text[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
         if not any(c.isdigit() for c in near):
             return found[0]

@@ -1,1 +1,1 @@
-"""Conversations: the store, a turn, its draft and result, the state of documents."""
+"""Conversations: the store, a turn, its result, forms, the state of documents."""

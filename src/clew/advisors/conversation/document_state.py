@@ -11,8 +11,11 @@ from clew.advisors.documents import files
 from clew.advisors.documents.document import parse
 from clew.advisors.documents.model import Document, Facts, Section, same_text
 from clew.advisors.documents.templates import Kind
-from clew.advisors.extract.gaps import gaps
+from clew.advisors.drafts.draft import HUMAN
+from clew.advisors.extract.questions import gaps
 from clew.advisors.extract.repo_facts import from_repository
+
+NOTES = "notes"
 
 
 @dataclass(frozen=True)
@@ -130,13 +133,27 @@ def _caught_up(facts: Facts, state: DocumentState, now: Document) -> Facts:
     source = f"file:{state.path.name}" if state.path else "file"
     title = facts.title or now.title.partition(": ")[2]
     if not state.by_others:
-        facts = absorbed(facts, now, state.written, source)
+        facts = absorbed(facts, now, state.written, source, HUMAN)
     elif state.theirs is None:
-        facts = _with_questions(absorbed(facts, now, state.mine, source), now)
+        facts = _with_questions(_read_elsewhere(absorbed(facts, now, state.mine, source), now), now)
     else:
         theirs = absorbed(state.theirs, now, state.written, source)
         facts = absorbed(facts, now, state.mine, source).merged(theirs) if facts.items else theirs
     return replace(facts, title=title)
+
+
+def _read_elsewhere(facts: Facts, document: Document) -> Facts:
+    """The facts of a document whose conversation is not here; what was read stays read."""
+    is_notes = document.metadata.get("status") == NOTES
+    shown = [one for one in facts.items if one.prefix != "Q" and document.item(one.id)]
+    return facts.replacing(
+        *(
+            one.filled(unread=document.kind)
+            if is_notes
+            else one.filled(ref=one.id, draft=document.kind)
+            for one in shown
+        )
+    )
 
 
 def _with_questions(facts: Facts, document: Document) -> Facts:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clew.advisors.builder import builder
+from clew.advisors.builder.sections import ENOUGH
 from clew.advisors.builder.vision import UNTITLED
 from clew.advisors.checks.document import check_document, is_ready
-from clew.advisors.conversation.document_state import known_facts, state_of
-from clew.advisors.conversation.draft import RECORDS, Drafter, TurnDraft, existing_records
-from clew.advisors.conversation.model_sections import ModelText, write_sections
+from clew.advisors.conversation.document_state import NOTES, known_facts, state_of
+from clew.advisors.conversation.drafter import RECORDS, Drafter, TurnDraft, existing_records
+from clew.advisors.conversation.model_draft import ModelDraft, write_draft
 from clew.advisors.conversation.sections import BUILDER, CALLER
 from clew.advisors.conversation.store import (
     Conversation,
@@ -27,10 +27,12 @@ from clew.advisors.conversation.store import (
 from clew.advisors.documents import files
 from clew.advisors.documents.adr import AdrFile, read_directory, styled
 from clew.advisors.documents.document import render
-from clew.advisors.documents.model import Brief, Document, Finding, Question
+from clew.advisors.documents.model import Document, Facts, Finding, Question
 from clew.advisors.documents.templates import Kind
+from clew.advisors.drafts.draft import Refusal, Taken, coverage_of, is_read, take_draft
+from clew.advisors.drafts.source import Coverage, Source
 from clew.advisors.extract import questions
-from clew.advisors.extract.facts import from_text
+from clew.advisors.extract.notes import notes_of, title_of
 from clew.kit.call import Call
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.jsontext import dumps
@@ -53,6 +55,7 @@ class TurnRequest:
     conversation_id: str = ""
     answers: dict[str, str] = field(default_factory=dict)
     sections: dict[str, str] = field(default_factory=dict)
+    draft: dict[str, Any] | None = None
     project: str | None = None
     save: bool = True
     use_model: bool = True
@@ -64,6 +67,7 @@ class TurnRequest:
             "text": self.text,
             "answers": self.answers,
             "sections": list(self.sections),
+            "draft": self.draft,
         }
         return {key: value for key, value in given.items() if value}
 
@@ -101,18 +105,20 @@ class TurnResult:
     authors: dict[str, str]
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
-    brief: Brief
+    facts: Facts
+    ids: dict[str, str]
+    refused: tuple[Refusal, ...]
+    coverage: Coverage
+
+    @property
+    def unread(self) -> bool:
+        """Whether the document is notes that nobody has read."""
+        return not is_read(self.facts, self.main.kind)
 
 
 def take_turn(request: TurnRequest, call: Call) -> TurnResult:
     """Work out a turn, write it upon the last version, and save its documents."""
-    if len(request.text) > LONGEST_TEXT:
-        raise Invalid(
-            f"The text has {len(request.text)} characters; at most {LONGEST_TEXT} are read",
-            "Send the most important part, then more with the same conversation_id.",
-        )
-    project = files.project_of(call.settings, request.project) if request.save else None
-    conversation_id = checked_id(request.conversation_id.strip()) or new_id()
+    project, conversation_id = _place(request, call)
     with opened_store() as store:
         turn = _Turn(store, request, project)
         turn.ask_model(conversation_id, call)
@@ -128,6 +134,24 @@ def take_turn(request: TurnRequest, call: Call) -> TurnResult:
     raise Conflict("The conversation keeps being modified by another process", "Try again.")
 
 
+def preview(request: TurnRequest, call: Call) -> TurnResult:
+    """What a turn would give; nothing is written, and no model is asked."""
+    project, conversation_id = _place(request, call)
+    with opened_store() as store:
+        turn, before = _Turn(store, request, project), store.load(conversation_id)
+        return turn.result(before, turn.drafted(before))
+
+
+def _place(request: TurnRequest, call: Call) -> tuple[Path | None, str]:
+    if len(request.text) > LONGEST_TEXT:
+        raise Invalid(
+            f"The text has {len(request.text)} characters; at most {LONGEST_TEXT} are read",
+            "Send the most important part, then more with the same conversation_id.",
+        )
+    project = files.project_of(call.settings, request.project) if request.save else None
+    return project, checked_id(request.conversation_id.strip()) or new_id()
+
+
 class _Turn:
     """A turn being worked out: what was asked, where, and what a model wrote for it."""
 
@@ -135,45 +159,56 @@ class _Turn:
         self, store: ConversationStore, request: TurnRequest, project: Path | None
     ) -> None:
         self._store, self._request, self._project = store, request, project
-        self._model_text: ModelText | None = None
+        self._model: ModelDraft | None = None
+        self._taken: Taken | None = None
 
     def ask_model(self, conversation_id: str, call: Call) -> None:
-        """Have a configured model write for this turn, before anything is locked."""
-        if not self._request.use_model:
+        """Have a configured model read a new text, before anything is locked."""
+        request = self._request
+        if not request.use_model or request.draft is not None or not request.text.strip():
             return
         clock = Clock(seconds_allowed())
         model = load_language_model()
-        if model is None:
-            return
-        draft = self.drafted(self._store.load(conversation_id))
-        self._model_text = write_sections(
-            model,
-            draft.document,
-            builder.brief(draft.document, draft.facts),
-            protected=draft.of_people,
-            context=draft.context,
-            clock=clock,
-            call=call,
-        )
+        if model is not None:
+            facts = self.drafted(self._store.load(conversation_id)).facts
+            self._model = write_draft(model, facts, request.kind, clock=clock, call=call)
 
     def drafted(self, before: Conversation) -> TurnDraft:
         """The turn upon the present documents; quick, and done again when others were quicker."""
-        request, project, text = self._request, self._project, self._model_text
+        request, project = self._request, self._project
         state = vision = state_of(self._store, before, request.kind, project)
         if request.kind != "vision":
             vision = state_of(self._store, before, "vision", project)
         facts = known_facts(before, project, (vision,) if vision is state else (vision, state))
-        source = "text" if before.is_new else f"turn{before.version + 1}"
-        facts = facts.merged(from_text(request.text, source))
-        if request.answers:
-            facts = questions.answered(questions.numbered(facts, request.kind), request.answers)
+        facts = self._told(facts)
         known = "" if facts.title == UNTITLED else facts.title
-        title = request.name.strip() or known or builder.title_of(request.text)
+        title = request.name.strip() or known or title_of(request.text) or UNTITLED
         place = files.records_place(project) if project else "adr"
         drafter = Drafter(request.kind, title, vision.now, existing_records(before, project), place)
         draft = drafter.first(replace(facts, title=title), state)
-        draft = drafter.with_sections(draft, request.sections, CALLER)
-        return drafter.with_sections(draft, text.sections, text.author) if text else draft
+        return drafter.with_sections(draft, request.sections, CALLER)
+
+    def _told(self, facts: Facts) -> Facts:
+        """The facts with what this turn says: a text, answers, a draft."""
+        request = self._request
+        given, text = questions.said_in(request.text, facts)
+        before = Source(facts.texts)
+        source = before.adding(request.kind, text) if text.strip() else before
+        facts = replace(facts, texts=source.texts)
+        if source != before and not is_read(facts, request.kind) and request.draft is None:
+            notes = notes_of(text.strip("\n"), request.kind, len(before.lines) + 1)
+            facts = facts.merged(notes)
+        answers = {**given, **request.answers}
+        for name, answer in answers.items():  # what was answered can be quoted
+            source = source.adding("answer", f"{name}: {' '.join(answer.split())}")
+        facts = replace(facts, texts=source.texts)
+        draft, author = request.draft, CALLER
+        if self._model is not None and self._model.draft:
+            draft, author = self._model.draft, self._model.author
+        self._taken = take_draft(facts, request.kind, draft, author) if draft is not None else None
+        facts = self._taken.facts if self._taken else facts
+        known = questions.numbered(facts, request.kind)
+        return questions.answered(known, answers, request.kind) if answers else facts
 
     def result(self, before: Conversation, draft: TurnDraft) -> TurnResult:
         """The turn with its texts, questions and findings."""
@@ -190,7 +225,10 @@ class _Turn:
         path, kind = draft.state.path, self._request.kind
         place = files.shown(self._project, path) if self._project and path else ""
         findings = tuple(check_document(document, context=draft.context))
-        asked = tuple(questions.open_questions(document, draft.facts))
+        asked = tuple(questions.open_for(draft.facts, kind))
+        covered, taken = coverage_of(draft.facts, kind), self._taken
+        refused = taken.refused if taken else ()
+        sound = is_read(draft.facts, kind) and covered.percent >= ENOUGH and not refused
         return TurnResult(
             conversation=before,
             version=version,
@@ -199,28 +237,33 @@ class _Turn:
             records=tuple(map(self._record, draft.records)),
             questions=asked,
             findings=findings,
-            ready=is_ready(findings, asked),
+            ready=sound and is_ready(findings, asked),
             writer=writer,
             authors=draft.authors,
             skipped=(*draft.skipped, *self._skipped()),
             notes=tuple(self._notes(before, draft)),
-            brief=builder.brief(document, draft.facts),
+            facts=draft.facts,
+            ids=taken.ids if taken else {},
+            refused=refused,
+            coverage=covered,
         )
 
     def _writer(self, draft: TurnDraft) -> str:
-        model = self._model_text.author if self._model_text else BUILDER
-        authors = draft.authors.values()
-        return model if model in authors else CALLER if CALLER in authors else BUILDER
+        if self._model is not None and self._model.draft:
+            return self._model.author
+        return (
+            CALLER
+            if is_read(draft.facts, self._request.kind) or CALLER in draft.authors.values()
+            else BUILDER
+        )
 
     def _skipped(self) -> list[str]:
-        text = self._model_text
-        if text is None:
-            configured = "none is configured (CLEW_MODEL)"
-            return [f"model: {configured if self._request.use_model else 'turned off'}"]
-        found = [f"{text.author}: {one}; the builder's text stands" for one in text.refused]
-        if text.trouble:
-            found.insert(0, f"degraded: {text.trouble}; the rest is the builder's text")
-        return found
+        model = self._model
+        if model is None:
+            asked = self._request.use_model and self._request.draft is None
+            return ["model: none is configured (CLEW_MODEL)"] if asked else []
+        trouble = [f"degraded: {model.trouble}; the notes are unread"] if model.trouble else []
+        return [*trouble, *([model.cost] if model.rounds else [])]
 
     def _notes(self, before: Conversation, draft: TurnDraft) -> Iterator[str]:
         if draft.state.note:
@@ -267,11 +310,16 @@ class _Turn:
 
 
 def _metadata(conversation_id: str, version: int, draft: TurnDraft, writer: str) -> dict[str, str]:
+    kind = draft.document.kind
     old = draft.state.now.metadata if draft.state.now else {}
+    known = old.get("status", NOTES)
+    status = (
+        known if known not in {NOTES, "draft"} else "draft" if is_read(draft.facts, kind) else NOTES
+    )
     inputs = hashlib.sha256(dumps(draft.facts.as_json()).encode("utf-8", "replace")).hexdigest()
     return {
-        "status": "draft",
         **old,
+        "status": status,
         "updated": today(),
         "version": str(version),
         "writer": writer,

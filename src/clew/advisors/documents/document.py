@@ -92,8 +92,7 @@ def _body(kind: Kind, section: Section) -> list[str]:
     if section.items and template.layout == "table":
         items = _table(section.items, template)
     else:
-        cards = template.layout == "card"
-        items = "\n".join(_bullet(item, as_card=cards) for item in section.items)
+        items = "\n".join(_bullet(item) for item in section.items)
     return [section.text, items, section.after]
 
 
@@ -112,10 +111,10 @@ def _table(items: tuple[Item, ...], template: Items) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _bullet(item: Item, *, as_card: bool) -> str:
+def _bullet(item: Item) -> str:
     first, *below = card(item)
     hard = any(mark in value for value in item.attributes.values() for mark in ("; ", "_(", ")_"))
-    if as_card or hard or not below:
+    if hard or not below:
         return "\n".join([first, *below])
     pairs = "; ".join(f"{key}: {value}" for key, value in item.attributes.items())
     return f"{first} _({pairs})_"

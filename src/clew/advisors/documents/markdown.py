@@ -30,6 +30,9 @@ PREFIXES: Final = {
     "PB": "problems",
     "DP": "deployment",
     "SA": "set aside",
+    "DE": "decisions",
+    "SC": "security",
+    "NP": "not placed",
 }
 _ID = rf"(?:{'|'.join(PREFIXES)})-[1-9][0-9]{{0,5}}"
 ID: Final = re.compile(_ID)

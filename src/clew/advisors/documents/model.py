@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from clew.advisors.documents.markdown import (
     ID,
@@ -27,7 +27,6 @@ from clew.advisors.documents.templates import PREAMBLE, TEMPLATES, Kind, key_of
 
 Severity = Literal["error", "warning", "info"]
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 NOT_KNOWN: Final = "Not known yet"
 _METADATA_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
@@ -198,27 +197,6 @@ class Finding:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class BriefSection:
-    """What a writer should know about one section: its draft, the gaps, the rules."""
-
-    key: str
-    heading: str
-    known: str
-    gaps: tuple[str, ...]
-    rules: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Brief:
-    """What a writer needs to write a document: sections, facts, questions."""
-
-    kind: Kind
-    sections: tuple[BriefSection, ...]
-    facts: Facts
-    questions: tuple[Question, ...]
-
-
 class _OfKind:
     """The facts of one kind as an attribute."""
 
@@ -231,10 +209,11 @@ class _OfKind:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known, each statement with an id and its source. Ids are never given twice."""
+    """What is known, each statement with an id and its source, and the texts that said it."""
 
     title: str = ""
     items: tuple[Item, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()  # the kind it was said for, the text
 
     objectives = _OfKind("BO")
     metrics = _OfKind("SM")
@@ -303,20 +282,23 @@ class Facts:
             renamed[item.id] = twin.id
         fuller = _filled(self.items, other.items, renamed)
         items = (*fuller, *(_renamed(item, renamed) for item in added))
-        return Facts(self.title or other.title, items)
+        texts = dict.fromkeys((*self.texts, *other.texts))
+        return Facts(self.title or other.title, items, tuple(texts))
 
     def _highest(self, prefix: str) -> int:
         return max((item.number for item in self.of(prefix)), default=0)
 
     def as_json(self) -> dict[str, Any]:
         """The facts as JSON has them."""
-        return {"title": self.title, "items": [item.as_json() for item in self.items]}
+        items = [item.as_json() for item in self.items]
+        return {"title": self.title, "items": items, "texts": [list(one) for one in self.texts]}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Facts:
         """The facts that `as_json` described."""
         items = tuple(Item.from_json(item) for item in value.get("items", []))
-        return Facts(str(value.get("title", "")), items)
+        texts = tuple((str(kind), str(text)) for kind, text in value.get("texts", ()))
+        return Facts(str(value.get("title", "")), items, texts)
 
 
 def same_text(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 Kind = Literal["vision", "architecture", "adr"]
-Layout = Literal["table", "line", "card"]
+Layout = Literal["table", "line"]
 
 PREAMBLE: Final = "preamble"
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*[.)]?|[IVX]+\.)\s+")
@@ -49,14 +49,15 @@ _QUESTIONS = Template(
     "Open questions",
     2,
     rule="At most five first; each has a recommended default.",
-    items=Items("Q", "card"),
+    items=Items("Q"),
 )
-_SET_ASIDE = Template(
-    "set-aside",
-    "Set aside",
+_UNPLACED = Template(
+    "unplaced",
+    "Not placed yet",
     2,
-    rule="Text that speaks to a reader's tools instead of about the project; never obeyed.",
-    items=Items("SA"),
+    rule="Every sentence that is not yet a statement of some kind.",
+    items=Items("NP"),
+    aliases=("set aside",),
     required=False,
 )
 _CONSTRAINTS = Template(
@@ -135,7 +136,7 @@ _VISION: Final = (
     ),
     Template("deployment", "Deployment", aliases=("deployment considerations",), required=False),
     _QUESTIONS,
-    _SET_ASIDE,
+    _UNPLACED,
 )
 
 _ARCHITECTURE: Final = (
@@ -209,6 +210,7 @@ _ARCHITECTURE: Final = (
         "Trust boundaries and secrets",
         2,
         rule="Where untrusted input enters, and where secrets are kept.",
+        items=Items("SC"),
     ),
     _RISKS._replace(level=2),
     Template(
@@ -230,7 +232,7 @@ _ARCHITECTURE: Final = (
         "traceability", "Traceability", 2, rule="Derived from the tables above; not edited by hand."
     ),
     _QUESTIONS,
-    _SET_ASIDE,
+    _UNPLACED,
 )
 
 _ADR: Final = (

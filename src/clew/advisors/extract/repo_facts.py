@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from clew.advisors.documents.model import Facts
-from clew.advisors.extract.facts import from_statements, heading_kind
-from clew.advisors.extract.lexicon import technologies_in
+from clew.advisors.extract.measures import INSTRUCTION
+from clew.advisors.extract.notes import heading_kind
 from clew.advisors.extract.statements import inline, statements
 from clew.kit.jsontext import JsonError, loads
 
@@ -18,8 +17,8 @@ LARGEST_FILE: Final = 400_000
 MOST_PARTS: Final = 12
 _PART_DIRECTORIES: Final = ("services", "apps", "packages", "cmd", "crates")
 _READMES: Final = ("README.md", "README.rst", "README.txt", "README", "readme.md")
-_INTRODUCTION = 2
 _MOST_OF_README = 300
+_OF_README: Final = frozenset({"BO", "FE", "EX", "CO", "ST", "RI", "AS"})
 _PACKAGES: Final = {
     "django": "Django", "flask": "Flask", "fastapi": "FastAPI", "starlette": "Starlette", "celery": "Celery",
     "psycopg": "PostgreSQL", "psycopg2": "PostgreSQL", "psycopg2-binary": "PostgreSQL", "asyncpg": "PostgreSQL",
@@ -29,6 +28,7 @@ _PACKAGES: Final = {
     "react-native": "React Native", "torch": "PyTorch", "tensorflow": "TensorFlow", "graphql": "GraphQL",
     "grpcio": "gRPC", "tonic": "gRPC", "kafka-python": "Kafka", "rusqlite": "SQLite", "better-sqlite3": "SQLite",
     "elasticsearch": "Elasticsearch", "typescript": "TypeScript", "rails": "Rails",
+    "postgres": "PostgreSQL", "mysql": "MySQL", "mongo": "MongoDB", "mariadb": "MariaDB", "rabbitmq": "RabbitMQ",
 }  # fmt: skip
 
 
@@ -87,37 +87,29 @@ def _table(value: object, *keys: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _project(name: object, about: object, source: str, language: str) -> Facts:
-    facts = Facts(inline(name) if isinstance(name, str) else "")
-    if isinstance(about, str) and about.strip():
-        said = from_statements(statements(about)[:_INTRODUCTION], source)
-        facts = facts.merged(
-            replace(said, items=tuple(one.but(source=source) for one in said.items))
-        )
-    return _with_technology(facts, language, source)
-
-
 def _with_technology(facts: Facts, name: str, source: str) -> Facts:
-    for one in technologies_in(name):
-        facts = facts.adding(
-            "TE", one.name, used_for=one.used_for, reason=f"in use: {source}", source=source
-        )
-    return facts
+    return facts.adding("TE", name, reason=f"in use: {source}", source=source)
 
 
 def _technologies(source: str, names: str) -> Facts:
+    """The technologies that well-known packages stand for; of the others nothing is said."""
     facts = Facts()
     for name in names.split():
-        plain = re.split(r"[<>=!~;\[ ]", name.lower(), maxsplit=1)[0]
+        plain = re.split(r"[<>=!~;:\[ ]", name.lower(), maxsplit=1)[0]
         base = plain.rpartition("/")[2] if not plain.startswith("@") else plain
-        facts = _with_technology(facts, _PACKAGES.get(base, base), source)
+        if base in _PACKAGES:
+            facts = _with_technology(facts, _PACKAGES[base], source)
     return facts
 
 
 def _described(file: str, about: dict[str, Any], language: str, names: Iterable[str]) -> Facts:
     """What a manifest says about its project: name, description, language and dependencies."""
     source = f"file:{file}"
-    facts = _project(about.get("name"), about.get("description"), source, language)
+    name, said = about.get("name"), about.get("description")
+    facts = Facts(inline(name) if isinstance(name, str) else "")
+    if isinstance(said, str) and said.strip():
+        facts = facts.adding("BG", inline(said), source=source)
+    facts = _with_technology(facts, language, source)
     return facts.merged(_technologies(source, " ".join(names)))
 
 
@@ -150,31 +142,19 @@ def _go(root: Path) -> Facts:
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
     about = {"name": module[1].rpartition("/")[2] if module else ""}
     required = re.findall(r"^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v", text, re.MULTILINE)
-    return _described("go.mod", about, "Golang", required) if text else Facts()
+    return _described("go.mod", about, "Go", required) if text else Facts()
 
 
 def _readme(root: Path) -> Facts:
-    """The introduction of a README, and the lists under headings that say what they are."""
+    """The lists of a README under headings that say what they are."""
     name = next((one for one in _READMES if _text(root, one)), "")
-    if not name:
-        return Facts()
-    text = _text(root, name)
-    title = re.search(r"^#\s+(.+?)\s*#*$", text, re.MULTILINE)
-    found = [
-        one for one in statements(text, _MOST_OF_README) if not one.text.startswith(("<", "[!["))
-    ]
-    first = found[0].heading if found else ""
-    kept = [
-        one
-        for number, one in enumerate(found)
-        if (one.heading == first and number < _INTRODUCTION and not one.listed)
-        or (heading_kind(one.heading) in {"BO", "FE", "EX", "CO", "ST", "RI", "AS"} and one.listed)
-    ]
-    facts = from_statements(kept, f"file:{name}")
-    # A README praises and explains; what it names in passing is no requirement.
-    kinds = {"BG", "FE", "BO", "EX", "CO", "ST", "RI", "AS", "SA", "IN"}
-    items = tuple(one for one in facts.items if one.prefix in kinds)
-    return replace(facts, title=inline(title[1]) if title else "", items=items)
+    facts = Facts()
+    for one in statements(_text(root, name), _MOST_OF_README) if name else ():
+        kind = heading_kind(one.heading) if one.listed else ""
+        if kind in _OF_README and not INSTRUCTION.search(one.text):
+            source = f"file:{name}:{one.line}"
+            facts = facts.adding(kind, inline(one.text.rstrip(".")), source=source)
+    return facts
 
 
 def _parts(root: Path) -> Facts:

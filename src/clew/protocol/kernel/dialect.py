@@ -32,7 +32,7 @@ def list_tools(exchange: Exchange, kernel: Kernel) -> None:
             "description": tool["description"],
             "parameters": tool["inputSchema"],
         }
-        for tool in kernel.service.tools()
+        for tool in kernel.service.documented_tools()
     ]
     exchange.reply({"tools": tools})
 

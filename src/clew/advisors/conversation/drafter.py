@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from clew.advisors.builder import builder
 from clew.advisors.conversation.document_state import DocumentState, bearer_of
-from clew.advisors.conversation.sections import CALLER, HUMAN, absorbed, apply_sections
+from clew.advisors.conversation.sections import absorbed, apply_sections
 from clew.advisors.conversation.store import Conversation
 from clew.advisors.documents import files, merge
 from clew.advisors.documents.adr import AdrFile, read_directory
 from clew.advisors.documents.document import parse
 from clew.advisors.documents.model import Document, Facts
 from clew.advisors.documents.templates import Kind
+from clew.advisors.drafts.draft import HUMAN
 from clew.advisors.extract import questions
 from clew.kit.times import today
 
@@ -37,11 +38,6 @@ class TurnDraft:
     context: tuple[Document, ...]
     records: tuple[AdrFile, ...]  # the new ones
     skipped: tuple[str, ...] = ()
-
-    @property
-    def of_people(self) -> list[str]:
-        """The sections that a model must leave alone."""
-        return [key for key, author in self.authors.items() if author in {HUMAN, CALLER}]
 
 
 @dataclass(frozen=True)
@@ -71,8 +67,7 @@ class Drafter:
             draft.document,
             sections,
             author,
-            protected=draft.state.edited if author == CALLER else draft.of_people,
-            may_remove=author == CALLER,
+            protected=draft.state.edited,
             context=draft.context,
         )
         refused = tuple(f"{author}: {one}" for one in done.refused)

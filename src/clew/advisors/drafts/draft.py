@@ -1,0 +1,287 @@
+"""A draft taken in: each statement is checked against the source, numbered, linked, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from clew.advisors.documents.markdown import ID
+from clew.advisors.documents.model import Facts, Item, same_text
+from clew.advisors.documents.templates import Kind
+from clew.advisors.drafts.kinds import BY_PREFIX, KINDS, StatementKind, kind_of
+from clew.advisors.drafts.source import Coverage, Source, Span, says, words_of
+from clew.advisors.extract.measures import INSTRUCTION
+from clew.advisors.extract.similarity import stem
+from clew.advisors.extract.statements import inline, plain
+from clew.kit.errors import Invalid
+
+MOST_STATEMENTS: Final = 400
+LONGEST_TEXT: Final = 1_000
+HUMAN: Final = "human"
+_SHARE: Final = 0.25
+_FEW: Final = 3
+_MEASURES: Final = ("target", "deadline")
+_ATTRIBUTES: Final = {"degree": "kind", "measured_by": "measured by", "on_failure": "on failure",
+                      "depends_on": "depends on", "used_for": "used for"}  # fmt: skip
+_LINKS: Final = frozenset({"depends_on"})
+
+
+class Refusal(NamedTuple):
+    """What was not taken of a draft, and why."""
+
+    ref: str
+    reason: str
+
+    def as_json(self) -> dict[str, str]:
+        """The refusal as a result has it."""
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The facts with a draft: which ref got which id, and what was refused."""
+
+    facts: Facts
+    ids: dict[str, str]
+    refused: tuple[Refusal, ...]
+
+
+class _Statement(NamedTuple):
+    """A statement as it was read: what it says, where, and what it names."""
+
+    ref: str
+    name: str
+    kind: StatementKind
+    text: str
+    quote: str
+    lines: tuple[int, ...]
+    serves: tuple[str, ...]
+    fields: dict[str, str]
+
+
+def is_read(facts: Facts, kind: Kind) -> bool:
+    """Whether somebody has read what was said for a kind of document: a draft of it was taken."""
+    return any(item.get("draft") == kind for item in facts.items)
+
+
+def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) -> Taken:
+    """The facts with what a draft says; notes that nobody had read make way for it."""
+    entries = _entries(draft)
+    kept = facts.without(item.id for item in facts.items if item.get("unread") == kind)
+    source, refused, read = Source(facts.texts), list[Refusal](), list[_Statement]()
+    for entry in entries:
+        one = _read(entry, kind, len(read) + 1)
+        problem = one if isinstance(one, Refusal) else _problem(one, source)
+        if isinstance(problem, Refusal):
+            refused.append(problem)
+        elif isinstance(one, _Statement):
+            read.append(one)
+    ids: dict[str, str] = {}
+    for one in read:
+        known = _known(kept, one)
+        if known is not None and _is_human(known) and same_text(known.text) != same_text(one.text):
+            refused.append(Refusal(one.ref, f"somebody edited {known.id}; their text is kept"))
+            ids[one.ref] = known.id
+            continue
+        item = _item(one, known, source, kept, author).but(draft=kind)
+        kept = kept.replacing(item) if known else kept.including(item)
+        ids[one.ref] = item.id
+    kept, lost = _linked(kept, read, ids)
+    removed = [_id_of(kept, str(name), ids) for name in _listed(draft.get("remove"))]
+    kept = kept.without(one for one in removed if one)
+    title = inline(str(draft.get("title") or ""))[:LONGEST_TEXT]
+    return Taken(replace(kept, title=title or kept.title), ids, (*refused, *lost))
+
+
+def coverage_of(facts: Facts, kind: Kind) -> Coverage:
+    """How much of what was said for a kind of document the facts cite."""
+    source = Source(facts.texts)
+    spans = (span for item in facts.items for span in cited(item, source))
+    return source.coverage(kind, spans)
+
+
+def cited(item: Item, source: Source) -> list[Span]:
+    """What a fact cites: its quote, or its lines where it has none."""
+    place, _, numbers = item.source.partition(":")
+    if place != "text" or not item.get("ref"):
+        return []
+    lines = _numbers(numbers)
+    if item.get("quote"):
+        return source.find(item.get("quote"), lines)
+    wanted = [n for n, word in enumerate(source.words) if word.line in lines]
+    return [Span(wanted[0], wanted[-1] + 1)] if wanted else []
+
+
+def _entries(draft: Mapping[str, Any]) -> list[Any]:
+    entries = draft.get("statements", [])
+    if not isinstance(entries, list):
+        raise Invalid("draft.statements must be a list", 'For example: [{"ref": "G1", ...}].')
+    if len(entries) > MOST_STATEMENTS:
+        raise Invalid(
+            f"The draft has {len(entries)} statements; at most {MOST_STATEMENTS} are taken at once",
+            "Send the rest with another call.",
+        )
+    return entries
+
+
+def _read(entry: object, kind: Kind, number: int) -> _Statement | Refusal:
+    if not isinstance(entry, dict):
+        return Refusal(f"#{number}", "a statement is an object with ref, kind, text and quote")
+    ref = str(entry.get("ref") or entry.get("id") or f"#{number}").strip()[:80]
+    found = kind_of(kind, entry.get("kind"))
+    if found is None and ID.fullmatch(ref):
+        found = BY_PREFIX.get(ref.partition("-")[0])
+    if found is None:
+        return Refusal(ref, f"no kind of that name; the kinds are: {', '.join(KINDS[kind])}")
+    name, kind_info = found
+    text = str(entry.get("text") or entry.get("quote") or "").strip()
+    if not text or len(text) > LONGEST_TEXT:
+        return Refusal(ref, f"its text must have 1 to {LONGEST_TEXT} characters")
+    fields = {key: _value(entry[key]) for key in kind_info.fields if entry.get(key)}
+    numbers = entry.get("lines")
+    lines = _numbers(str(numbers)) if isinstance(numbers, (int, str)) else tuple(
+        one for one in _listed(numbers) if isinstance(one, int)
+    )  # fmt: skip
+    serves = tuple(str(one).strip() for one in _listed(entry.get("serves")))
+    quote = str(entry.get("quote") or "").strip()
+    return _Statement(ref, name, kind_info, text, quote, lines, serves, fields)
+
+
+def _problem(one: _Statement, source: Source) -> Refusal | None:
+    if one.name == "decision":
+        lacks = _decision_lacks(one)
+        if lacks:
+            return Refusal(one.ref, lacks)
+    if not one.quote:
+        if one.kind.free or (one.name == "aside" and one.lines):
+            return None
+        return Refusal(
+            one.ref, "no quote; copy its words from the source, or make it an assumption"
+        )
+    spans = source.find(one.quote, one.lines)
+    if not spans:
+        return Refusal(one.ref, f"the quote is not in the source: “{one.quote[:80]}”")
+    return None if one.name == "aside" else _says_more(one, source, spans)
+
+
+def _decision_lacks(one: _Statement) -> str:
+    """What a decision cannot do without: options, a reason, and what it costs."""
+    if len(one.fields.get("options", "").split(" / ")) < 2:
+        return "a decision needs at least two options, the chosen one first"
+    lacks = [name for name in ("because", "bad") if not one.fields.get(name)]
+    return f"a decision needs: {', '.join(lacks)} (bad: what it costs)" if lacks else ""
+
+
+def _says_more(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
+    """Numbers that are not where the quote is, a negation left out, or other words altogether."""
+    said = source.sentences_of(spans)
+    said += [word.text for word in source.words if word.line in one.lines]
+    measured = [one.text, *(one.fields.get(name, "") for name in _MEASURES)]
+    numbers = [word for word in words_of(" ".join(measured)) if word[0].isdigit()]
+    if foreign := [word for word in numbers if word not in said]:
+        return Refusal(one.ref, f"{', '.join(foreign[:3])} is not where the quote is")
+    words = words_of(one.text)
+    negation = source.denied(spans[0])
+    if negation and negation not in words and one.name != "exclusion":
+        return Refusal(one.ref, f"the quote leaves out “{negation}”; quote the whole sentence")
+    telling = {stem(word) for word in words if says(word)}
+    shared = telling & {stem(word) for word in said}
+    if len(telling) >= _FEW and len(shared) < _SHARE * len(telling):
+        return Refusal(one.ref, "its text is not what the quote says; use the words of the source")
+    return None
+
+
+def _known(facts: Facts, one: _Statement) -> Item | None:
+    """The fact that a statement changes: by its id, by the ref it had, or by what it says."""
+    by_id = facts.get(one.ref)
+    if by_id is not None:
+        return by_id
+    same = same_text(inline(one.text))
+    for item in facts.of(one.kind.prefix):
+        if item.get("ref") == one.ref or same_text(item.text) == same:
+            return item
+    return None
+
+
+def _is_human(item: Item) -> bool:
+    return item.get("by") == HUMAN
+
+
+def _item(one: _Statement, known: Item | None, source: Source, facts: Facts, author: str) -> Item:
+    spans = source.find(one.quote, one.lines) if one.quote else []
+    place = source.lines_of(spans) if spans else "-".join(map(str, sorted(one.lines)[:: max(len(one.lines) - 1, 1)]))  # fmt: skip
+    flagged = bool(INSTRUCTION.search(one.text))
+    text = f"`{one.text.replace('`', chr(39))}`" if flagged else inline(one.text)
+    given = {_ATTRIBUTES.get(key, key): inline(value) for key, value in one.fields.items()
+             if key not in _LINKS}  # fmt: skip
+    attributes = {
+        **(known.attributes if known else {}),
+        **given,
+        "quote": inline(one.quote),
+        "ref": one.ref,
+        "flag": "reads like an instruction" if flagged else "",
+        "source": f"text:{place}" if place and (spans or one.name == "aside") else author,
+    }
+    if one.name == "assumption":
+        attributes.setdefault("state", "unconfirmed")
+    if one.name == "stakeholder":
+        attributes.setdefault("role", "primary user")
+    return Item(known.id if known else facts.next_id(one.kind.prefix), text, attributes)
+
+
+def _linked(
+    facts: Facts, read: Sequence[_Statement], ids: Mapping[str, str]
+) -> tuple[Facts, list[Refusal]]:
+    """The facts with their links; a link to nothing is refused, its statement stays."""
+    lost: list[Refusal] = []
+    for one in read:
+        item = facts.get(ids[one.ref])
+        if item is None:
+            continue
+        wanted = {one.kind.serves or "serves": one.serves} if one.serves else {}
+        if one.fields.get("depends_on"):
+            wanted["depends on"] = tuple(one.fields["depends_on"].split(" / "))
+        for name, refs in wanted.items():
+            found = {ref: _id_of(facts, ref, ids) for ref in refs}
+            lost += [
+                Refusal(one.ref, f"{name}: there is no {ref}") for ref in refs if not found[ref]
+            ]
+            linked = ", ".join(dict.fromkeys(filter(None, found.values())))
+            item = replace(item, attributes={**item.attributes, name: linked})
+        facts = facts.replacing(item)
+    return facts, lost
+
+
+def _id_of(facts: Facts, ref: str, ids: Mapping[str, str]) -> str:
+    if ref in ids:
+        return ids[ref]
+    known = facts.get(ref) or next((one for one in facts.items if one.get("ref") == ref), None)
+    return known.id if known else ""
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """The numbers in `3`, `3-5` or `3, 7`."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit():
+            end = int(last) if last.isdigit() else int(first)
+            found += range(int(first), min(end, int(first) + 200) + 1)
+    return tuple(found)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, "") else [value]
+
+
+def _value(value: object) -> str:
+    return " / ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+
+
+def shown_refusals(refused: Sequence[Refusal], most: int) -> Iterator[str]:
+    """Refusals as lines of an answer."""
+    for one in refused[:most]:
+        yield f"- {one.ref}: {plain(one.reason)}"
+    if len(refused) > most:
+        yield f"- and {len(refused) - most} more"

@@ -1,0 +1,290 @@
+"""The source: everything that was said, as words on numbered lines; quotes are found in it.
+
+Two texts are the same when their words are: case, blanks, quotation marks and Markdown do not
+count, but no word may be left out or exchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from clew.advisors.documents.markdown import visible
+from clew.advisors.extract.measures import COURTESY
+from clew.kit.text.markdown import code_lines
+from clew.kit.text.tokens import GERMAN_STOP_WORDS, REQUEST_WORDS, STOP_WORDS
+
+_WIDE: Final = "\u3040-\u30ff\u3400-\u9fff"
+_WORD = re.compile(rf"\d+(?:[.,]\d+)+|[{_WIDE}]|[^\W_{_WIDE}]+|[%€$£¥]")
+_SENTENCE_END = re.compile(r"[.!?…]['\"\u201d\u2019)\]*_]*\s|[。\uff01\uff1f]|\s\s")
+_NEW_UNIT = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\||>)\s*|\s{0,3}#{1,6}\s")
+_LISTED = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\|)\s")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$")
+_FURNITURE = re.compile(
+    r"\s*(?:\[?!\[.*|<[^>]*>\s*$|</?[a-z][^>]*>.*</?[a-z][^>]*>\s*|\[[^\]]+\]:\s.*|\|?[\s:|-]+\|?)$"
+)
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s)>\]]+|\S+@\S+\.\S+")
+_CUT = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
+_SILENT = STOP_WORDS | GERMAN_STOP_WORDS | REQUEST_WORDS
+_NEGATIONS = frozenset(
+    [
+        "no",
+        "not",
+        "never",
+        "without",
+        "cannot",
+        "kein",
+        "keine",
+        "keinen",
+        "keiner",
+        "nicht",
+        "nie",
+        "ohne",
+    ]
+)
+_NEAR: Final = 4
+_FAR: Final = 120  # how many words may be left out where a quote says `...`
+TELLING: Final = 3
+
+
+class Word(NamedTuple):
+    """A word of the source: as it is compared, its line, its place there, its sentence."""
+
+    text: str
+    line: int
+    start: int
+    end: int
+    unit: int
+    counts: bool
+    listed: bool
+    kind: str
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says something by itself."""
+        return self.counts and says(self.text)
+
+
+class Gap(NamedTuple):
+    """Words that no statement cites: their line and their text."""
+
+    line: int
+    text: str
+
+    def as_json(self) -> dict[str, str | int]:
+        """The gap as a result has it."""
+        return self._asdict()
+
+
+class Coverage(NamedTuple):
+    """How much of the source is cited, and what is not."""
+
+    percent: int
+    gaps: tuple[Gap, ...]
+    words: int
+
+
+class Span(NamedTuple):
+    """Where a quote stands: from which word to which, the last one excluded."""
+
+    start: int
+    end: int
+
+
+def says(word: str) -> bool:
+    """Whether a word says something by itself."""
+    return word not in _SILENT and (len(word) > 1 or word.isdigit() or ord(word[0]) > 0x2E80)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as they are compared."""
+    plain = text.replace("\u2019", "'").casefold()
+    return _WORD.findall(re.sub(r"(?<=[^\W\d_])'(?=[^\W\d_])", "", plain))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Texts under one count of lines, each with the kind of document it was said for."""
+
+    texts: tuple[tuple[str, str], ...] = ()
+
+    def adding(self, kind: str, text: str) -> Source:
+        """The source with another text, unless every line of it is known."""
+        known = {" ".join(line.split()) for line in self.lines}
+        new = any(" ".join(line.split()) not in known for line in text.split("\n") if line.strip())
+        return Source((*self.texts, (kind, visible(text).strip("\n")))) if new else self
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """All lines, the first one has number 1."""
+        return tuple(line for _, text in self.texts for line in text.split("\n"))
+
+    def numbered(self, first: int = 1) -> list[str]:
+        """The lines that are not blank, each behind its number."""
+        return [
+            f"{number}| {line.rstrip()}"
+            for number, line in enumerate(self.lines, 1)
+            if line.strip() and number >= first
+        ]
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """All words in order."""
+        return tuple(_words(self.texts))
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, word in enumerate(self.words):
+            found.setdefault(word.text, []).append(number)
+        return found
+
+    def find(self, quote: str, near: Sequence[int] = ()) -> list[Span]:
+        """Where a quote stands, nearest to these lines; `...` may leave out words of a passage."""
+        pieces = [words for part in _CUT.split(quote) if (words := words_of(part))]
+        if not pieces:
+            return []
+        starts = sorted(self._starts(pieces[0]), key=lambda at: self._distance(at, near))
+        for start in starts:
+            spans = [Span(start, start + len(pieces[0]))]
+            for piece in pieces[1:]:
+                after = spans[-1].end
+                below = [at for at in self._starts(piece) if after <= at <= after + _FAR]
+                if not below:
+                    break
+                spans.append(Span(below[0], below[0] + len(piece)))
+            if len(spans) == len(pieces):
+                return spans
+        return []
+
+    def _starts(self, piece: list[str]) -> list[int]:
+        words, size = self.words, len(piece)
+        return [
+            at
+            for at in self._places.get(piece[0], ())
+            if at + size <= len(words)
+            and all(words[at + n].text == piece[n] for n in range(1, size))
+        ]
+
+    def _distance(self, at: int, near: Sequence[int]) -> int:
+        return min((abs(self.words[at].line - line) for line in near), default=0)
+
+    def lines_of(self, spans: Iterable[Span]) -> str:
+        """The lines of a quote: `3` or `3-4`."""
+        numbers = [word.line for span in spans for word in self.words[span.start : span.end]]
+        first, last = min(numbers), max(numbers)
+        return str(first) if first == last else f"{first}-{last}"
+
+    def sentences_of(self, spans: Iterable[Span]) -> list[str]:
+        """The words of the sentences that a quote stands in."""
+        units = {word.unit for span in spans for word in self.words[span.start : span.end]}
+        first = min((span.start for span in spans), default=0)
+        around = self.words[max(first - 200, 0) : first + 600]
+        return [word.text for word in around if word.unit in units]
+
+    def denied(self, span: Span) -> str:
+        """The negation that a quote leaves out just before it, in the same sentence."""
+        unit = self.words[span.start].unit
+        before = self.words[max(span.start - _NEAR, 0) : span.start]
+        return next((w.text for w in before if w.unit == unit and w.text in _NEGATIONS), "")
+
+    def coverage(self, kind: str, spans: Iterable[Span]) -> Coverage:
+        """How much of what was said for a kind of document is cited; the rest by runs.
+
+        What is left of a sentence counts from three telling words or one number on, a whole
+        sentence from two, an entry of a list from one; courtesies do not count.
+        """
+        cited = bytearray(len(self.words))
+        for span in spans:
+            cited[span.start : span.end] = b"\1" * (span.end - span.start)
+        told = sum(
+            word.tells and cited[n] for n, word in enumerate(self.words) if word.kind == kind
+        )
+        missing, gaps = 0, list[Gap]()
+        for first, last in self._runs(cited, kind):
+            found = [word for word in self.words[first : last + 1] if word.tells]
+            text = self._slice(first, last)
+            numbered = any(word.text[0].isdigit() for word in found)
+            if (len(found) >= self._needed(first, last) or numbered) and not COURTESY.search(text):
+                missing += len(found)
+                gaps.append(Gap(self.words[first].line, text))
+        nothing = 100 if self.words else 0  # all was said for another document
+        percent = 100 * told // (told + missing) if told + missing else nothing
+        return Coverage(percent, tuple(gaps), told + missing)
+
+    def _needed(self, first: int, last: int) -> int:
+        """How many telling words make a run worth a mention."""
+        unit, words = self.words[first].unit, self.words
+        ends = last + 1 == len(words) or words[last + 1].unit != unit
+        whole = ends and (first == 0 or words[first - 1].unit != unit)
+        return TELLING if not whole else 1 if words[first].listed else TELLING - 1
+
+    def _runs(self, cited: bytearray, kind: str) -> Iterator[tuple[int, int]]:
+        start = None
+        for number, word in enumerate(self.words):
+            if cited[number] or not word.counts or word.kind != kind:
+                if start is not None:
+                    yield start, number - 1
+                start = None
+            elif start is not None and self.words[start].unit != word.unit:
+                yield start, number - 1
+                start = number
+            elif start is None:
+                start = number
+        if start is not None:
+            yield start, len(self.words) - 1
+
+    def _slice(self, first: int, last: int) -> str:
+        start, end = self.words[first], self.words[last]
+        if start.line == end.line:
+            return self.lines[start.line - 1][start.start : end.end]
+        middle = self.lines[start.line : end.line - 1]
+        parts = [self.lines[start.line - 1][start.start :], *middle]
+        return " ".join(" ".join([*parts, self.lines[end.line - 1][: end.end]]).split())
+
+
+def _words(texts: Iterable[tuple[str, str]]) -> Iterator[Word]:
+    number = unit = 0
+    for kind, text in texts:
+        unit += 1
+        listed = False
+        outside = code_lines(text).outside
+        for line, is_text in zip(text.split("\n"), outside, strict=True):
+            number += 1
+            if not line.strip() or _NEW_UNIT.match(line) or _HEADING.match(line):
+                unit += 1
+            counts = is_text and not _HEADING.match(line) and not _FURNITURE.match(line)
+            if not line.strip() or _NEW_UNIT.match(line) or not line.startswith((" ", "\t")):
+                listed = bool(_LISTED.match(line))
+            for word in _line_words(line, number, unit, counts=counts):
+                unit = word.unit
+                yield word._replace(listed=listed, kind=kind)
+            if _SENTENCE_END.search(f"{line[-3:]} ") or _HEADING.match(line):
+                unit += 1
+
+
+def _line_words(line: str, number: int, unit: int, *, counts: bool) -> Iterator[Word]:
+    addresses = [found.span() for found in _ADDRESS.finditer(line)]
+    plain = re.sub(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])", "", line)
+    moved = _moved(line) if len(plain) != len(line) else None
+    last = 0
+    for found in _WORD.finditer(plain):
+        start, end = found.span()
+        between = plain[last:start]
+        if last and _SENTENCE_END.search(between) and not found[0][0].islower():
+            unit += 1
+        at = moved[start] if moved else start
+        linked = any(begin <= at < stop for begin, stop in addresses)
+        until = moved[end - 1] + 1 if moved else end
+        text = found[0].casefold()
+        yield Word(text, number, at, until, unit, counts and not linked, False, "")
+        last = end
+
+
+def _moved(line: str) -> list[int]:
+    """For each character that stays when apostrophes within words go, where it was."""
+    gone = {found.start() for found in re.finditer(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])", line)}
+    return [at for at in range(len(line)) if at not in gone]
