@@ -16,6 +16,7 @@ from benchmarks.subjects.histories import with_vectors
 from clew.history.search.search import search_commits
 from clew.history.semantic.search import search_semantic
 from clew.history.store.base import COUNTED
+from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import Invalid
 
@@ -101,7 +102,7 @@ def query_of(row: sqlite3.Row, *, with_body: bool) -> str:
     return _SHA.sub(" ", _ISSUE.sub(" ", _NOISE.sub(" ", text)))
 
 
-def found_by(store: SqliteHistory, method: str, query: str) -> list[str]:
+def found_by(store: HistoryStore, method: str, query: str) -> list[str]:
     """The SHAs that one way of searching answers, best first."""
     try:
         if method == "search":

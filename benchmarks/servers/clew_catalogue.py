@@ -1,5 +1,7 @@
 """The product's path: a declared tool beside all others, found, checked and run by the catalogue."""
 
+from __future__ import annotations
+
 import sys
 
 from clew.catalog.faces import FACES
@@ -12,8 +14,12 @@ from clew.program import all_tools
 from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.stdio.server import serve
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.kit.jsontext import JsonObject
 
-def echo(arguments: dict, call: Call) -> Answer:
+
+def echo(arguments: JsonObject, call: Call) -> Answer:
     """What was said."""
     return Answer(arguments["text"], data={"result": arguments["text"]})
 

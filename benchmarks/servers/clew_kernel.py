@@ -10,6 +10,10 @@ from clew.protocol.kernel.kernel import Kernel
 from clew.protocol.service import Service, UnknownTool
 from clew.protocol.stdio.server import serve
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.kit.jsontext import JsonObject
+
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
 
@@ -18,17 +22,17 @@ class Echo(Service):
 
     name = "kernel"
 
-    def tools(self) -> list[dict]:
+    def tools(self) -> list[JsonObject]:
         """The one tool."""
         return [{"name": "echo", "description": "Echo", "inputSchema": SCHEMA}]
 
-    def check_call(self, name: str, arguments: dict, call: Call) -> dict:
+    def check_call(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
         """Only the name is checked, as in the minimal loop."""
         if name != "echo":
             raise UnknownTool(f"Unknown tool: {name}")
         return arguments
 
-    def call_tool(self, name: str, arguments: dict, call: Call) -> Answer:
+    def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """What was said."""
         return Answer(arguments["text"], data={"result": arguments["text"]})
 
