@@ -17,7 +17,10 @@ export function live() {
       address.searchParams.set("offset", offset);
     }
     source = new EventSource(address);
-    source.addEventListener("hello", () => document.documentElement.dataset.connected = "yes");
+    source.addEventListener("hello", () => {
+      document.documentElement.dataset.connected = "yes";
+      refresh(); // what changed since the page was made, or while the connection was lost
+    });
     source.addEventListener("changed", refresh);
     source.addEventListener("lines", (event) => showLines(JSON.parse(event.data).lines));
     source.addEventListener("log", (event) => {
@@ -74,6 +77,8 @@ function grow(text) {
 }
 
 let waiting = null;
+let asked = 0;
+let shown = 0;
 
 export function refresh(whole = false) {
   clearTimeout(waiting);
@@ -86,11 +91,20 @@ async function fetchAnew(whole) {
     waiting = setTimeout(() => fetchAnew(whole), 1000);
     return;
   }
-  const answer = await fetch(location.href, { headers: { "Accept": "text/html" } });
-  if (!answer.ok) {
+  const number = ++asked;
+  let answer, text;
+  try {
+    answer = await fetch(location.href, { headers: { "Accept": "text/html" } });
+    text = await answer.text();
+  } catch {
+    return; // the server is gone; the next connection asks again
+  }
+  // Answers may overtake each other: an older one than what is shown would stay.
+  if (!answer.ok || number < shown) {
     return;
   }
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  shown = number;
+  const fresh = new DOMParser().parseFromString(text, "text/html");
   const parts = whole ? ["#runs"] : [...document.querySelectorAll("[data-fresh]")].map((e) => `#${e.id}`);
   for (const name of parts) {
     const mine = document.querySelector(name);

@@ -1,0 +1,56 @@
+"""News for open pages: none is lost, however slow the connections are."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.support.waiting import wait_until
+
+READY = "2026-03-02-001-abc"
+
+
+def retitle(shop, title):
+    path = shop.root / ".chant" / "specs" / f"{READY}.md"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    number = next(n for n, line in enumerate(lines) if line.startswith("# "))
+    lines[number] = f"# {title}"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_what_changes_before_the_connection_is_there_is_shown(shop, browser):
+    shop.specs()
+    held = []
+    with shop.serve() as server, browser.new_context() as context:
+        page = context.new_page()
+        page.route("**/live", lambda route: held.append(route))  # noqa: PLW0108 - not a builtin
+        page.goto(server.url)
+        wait_until(lambda: held or page.wait_for_timeout(50))
+        retitle(shop, "Changed meanwhile")
+        held[0].continue_()
+        expect(page.locator(f"#card-{READY}")).to_contain_text("Changed meanwhile", timeout=60_000)
+
+
+def test_an_answer_that_was_overtaken_is_not_shown(shop, visit):
+    shop.specs()
+    held = []
+
+    def hold_the_first(route):
+        if route.request.resource_type != "fetch" or held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    with shop.serve() as server:
+        opened = visit(server)
+        page = opened.connected()
+        page.route("**/*", hold_the_first)
+        retitle(shop, "First title")
+        wait_until(lambda: held or page.wait_for_timeout(50))
+        retitle(shop, "Second title")
+        card = page.locator(f"#card-{READY}")
+        expect(card).to_contain_text("Second title", timeout=60_000)
+        route, answer = held[0]
+        with page.expect_request_finished():
+            route.fulfill(response=answer)
+        page.evaluate("fetch(location.href).then((answer) => answer.text())")  # one more turn
+        expect(card).to_contain_text("Second title", timeout=60_000)
