@@ -86,6 +86,8 @@ def folded(text: str) -> str:
     """Text as the index compares it: without case and without signs on letters."""
     if text.isascii():
         return text.lower()
+    if "\n" in text:  # most lines are plain, and those are quick
+        return "\n".join(map(folded, text.split("\n")))
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", text.lower()))
     return unicodedata.normalize("NFC", bare)
 

@@ -140,10 +140,12 @@ def page_of_commits(
     """Commits with the lines that match, as many as fit, and where the next page begins."""
     most = min(limit, _MOST_COMMITS)
     found = find(store, asked, limit=most, cursor=cursor)
-    commits = documented(store, found)
-    for commit_id, commit in zip(found.page.ids, commits, strict=True):
+    commits = [{**commit, "snippets": []} for commit in documented(store, found)]
+    sizes = [len(dumps(commit)) for commit in commits] if max_chars is not None else []
+    count = len(commits) if max_chars is None else fitting([(n, n) for n in sizes], max_chars)[0]
+    for commit_id, commit in zip(found.page.ids[:count], commits, strict=False):
         commit["snippets"] = _snippets(store, commit_id, found, min(lines, _MOST_SNIPPETS))
-    shown, left_out = _fit(commits, max_chars)
+    shown, left_out = _fit(commits, sizes, max_chars)
     answer: dict[str, Any] = {
         "commits": shown,
         "total": found.page.total,
@@ -154,12 +156,12 @@ def page_of_commits(
 
 
 def _fit(
-    commits: list[dict[str, Any]], max_chars: int | None
+    commits: list[dict[str, Any]], bare_sizes: list[int], max_chars: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """As much as fits: lines go first, then commits; and how much was left out."""
     if max_chars is None:
         return commits, {"commits": 0, "snippets": 0}
-    sizes = [(len(dumps({**c, "snippets": []})), len(dumps(c))) for c in commits]
+    sizes = list(zip(bare_sizes, (len(dumps(commit)) for commit in commits), strict=True))
     count, bare = fitting(sizes, max_chars)
     shown = [{**c, "snippets": []} if n in bare else c for n, c in enumerate(commits[:count])]
     lines = sum(len(commits[number]["snippets"]) for number in bare)

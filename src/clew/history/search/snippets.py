@@ -16,6 +16,7 @@ _BEFORE_MATCH = 60
 # Maximum number of places examined for each term, and of matching lines that are compared.
 _MOST_PLACES = 2000
 _MOST_LINES = 20
+_PIECE = 1 << 13  # characters that are compared at a time; most pieces are plain ASCII
 _ORDER = ("added", "removed", "context")
 # Signs between words, all on one line.
 _BETWEEN = r"(?:(?!\n)[\W_])+"
@@ -41,10 +42,11 @@ def snippets(
     """The best lines: those with the most terms and the changed ones first."""
     if most <= 0:
         return []
-    found = _found(patch, query.terms)
+    folds = _Folds(patch)
+    found = _found(folds, query.terms)
     if not found:
         words = [(term, word) for term in query.terms for word in term.words]
-        found = _found(patch, [Term((word,), columns=term.columns) for term, word in words])
+        found = _found(folds, [Term((word,), columns=term.columns) for term, word in words])
     best = sorted(found.items(), key=lambda item: (-item[1], _ORDER.index(item[0].kind)))
     shown = []
     for line, _ in best:
@@ -69,17 +71,43 @@ def marks(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     return joined
 
 
-def _found(patch: str, terms: Sequence[Term]) -> dict[_Line, int]:
+class _Folds:
+    """A patch as the index compares it, some lines at a time and only as far as it is read."""
+
+    def __init__(self, patch: str) -> None:
+        self.patch = patch
+        self._known: list[tuple[int, str]] = []
+        self._begin = 0
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Where each piece begins, and its text."""
+        number = 0
+        while number < len(self._known) or self._read():
+            yield self._known[number]
+            number += 1
+
+    def _read(self) -> bool:
+        begin = self._begin
+        if begin >= len(self.patch):
+            return False
+        end = self.patch.find("\n", begin + _PIECE) + 1 or len(self.patch)
+        piece = self.patch[begin:end]
+        plain = folded(piece)
+        if len(plain) != len(piece):  # then places in one are no places in the other
+            plain = piece.lower() if len(piece.lower()) == len(piece) else piece
+        self._known.append((begin, plain))
+        self._begin = end
+        return True
+
+
+def _found(folds: _Folds, terms: Sequence[Term]) -> dict[_Line, int]:
     """The lines that show a term, with how many terms each shows."""
-    plain = folded(patch)
-    if len(plain) != len(patch):  # then places in one are no places in the other
-        plain = patch.lower() if len(patch.lower()) == len(patch) else patch
     found: dict[_Line, int] = {}
     seen: dict[int, _Line | None] = {}
     for term in terms:
-        for start, at in islice(_matches(plain, term), _MOST_LINES):
+        for start, at in islice(_matches(folds, term), _MOST_LINES):
             if start not in seen:
-                seen[start] = _line(patch, start, at)
+                seen[start] = _line(folds.patch, start, at)
             line = seen[start]
             if line is not None and _counts(line.kind, term.columns):
                 found[line] = found.get(line, 0) + 1
@@ -91,18 +119,20 @@ def _counts(kind: str, columns: str) -> bool:
     return not columns or kind in columns.split()
 
 
-def _matches(plain: str, term: Term) -> Iterator[tuple[int, int]]:
+def _matches(folds: _Folds, term: Term) -> Iterator[tuple[int, int]]:
     """Lines that show a term, each once: where the line begins, and where the term does."""
-    pattern, first = _pattern(term), term.words[0]
-    at, last = plain.find(first), -1
-    for _ in range(_MOST_PLACES):
-        if at < 0:
-            return
-        start = plain.rfind("\n", 0, at) + 1
-        if start != last and pattern.match(plain, at):
-            yield start, at
-            last = start
-        at = plain.find(first, at + 1)
+    pattern, first, left = _pattern(term), term.words[0], _MOST_PLACES
+    for begin, plain in folds:
+        at, last = plain.find(first), -1
+        while at >= 0:
+            if not left:
+                return
+            left -= 1
+            start = plain.rfind("\n", 0, at) + 1
+            if start != last and pattern.match(plain, at):
+                yield begin + start, begin + at
+                last = start
+            at = plain.find(first, at + 1)
 
 
 def _pattern(term: Term) -> re.Pattern[str]:
