@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clew.catalog.faces import Face
+    from clew.catalog.helpers import Helpers
     from clew.catalog.model import Tool
     from clew.catalog.service import Source
     from clew.kit.call import Call
@@ -103,7 +104,9 @@ def offered_tools(face: Face, options: Mapping[str, str]) -> dict[str, Tool]:
     return select_tools(face, options, tuple(tools))
 
 
-def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
+def build_service(
+    face: Face, options: Mapping[str, str], helpers: Helpers | None = None
+) -> CatalogService:
     """The service behind a server: the offered tools with their rooms' prompts and resources."""
     offered = offered_tools(face, options)
     toolsets = {tool.toolset for tool in offered.values()}
@@ -121,7 +124,12 @@ def build_service(face: Face, options: Mapping[str, str]) -> CatalogService:
 
         sources.append(CommandSource(options))
     return CatalogService(
-        face, offered, options, sources=tuple(sources), before_call=repair_orphans
+        face,
+        offered,
+        options,
+        sources=tuple(sources),
+        before_call=repair_orphans,
+        helpers=helpers,
     )
 
 

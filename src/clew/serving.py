@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from clew.kit.errors import ClewError, Unavailable
+from clew.kit.errors import ClewError, Unavailable, UsageError
 from clew.program import build_service
 from clew.protocol.kernel.kernel import Kernel
 
@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clew.catalog.faces import Face
+    from clew.catalog.helpers import Helpers
     from clew.protocol.kernel.tasks import TaskDesk
 
 
-def build_kernel(face: Face, options: Mapping[str, str]) -> Kernel:
+MOST_WORKERS = 64
+
+
+def build_kernel(face: Face, options: Mapping[str, str], helpers: Helpers | None = None) -> Kernel:
     """The kernel that serves what these options select."""
-    service = build_service(face, options)
+    service = build_service(face, options, helpers)
     return Kernel(service, secret=_secret, tasks=_open_tasks if service.has_slow_tools else None)
 
 
@@ -61,7 +65,8 @@ def _open_tasks(kernel: Kernel) -> TaskDesk:
 
 def serve_http(face: Face, options: Mapping[str, str]) -> int:
     """Serve HTTP; the exit code."""
-    kernel = build_kernel(face, options)
+    helpers = _open_helpers(face, options)
+    kernel = build_kernel(face, options, helpers)
     try:
         from clew.protocol.http.server import run
     except ImportError as error:
@@ -74,4 +79,22 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
     host = options.get("host", "127.0.0.1")
     listener = open_listener(host, options.get("port", "8765"))
     token = load_token(host, options)
-    return run(kernel, listener, host=host, token=token)
+    try:
+        return run(kernel, listener, host=host, token=token)
+    finally:
+        if helpers is not None:
+            helpers.end()
+
+
+def _open_helpers(face: Face, options: Mapping[str, str]) -> Helpers | None:
+    """The processes for calls that only read; none where one process is enough."""
+    import os
+
+    given = options.get("workers") or str(os.cpu_count() or 1)
+    if not (given.isdecimal() and 1 <= int(given) <= MOST_WORKERS):
+        raise UsageError(f"--workers must be from 1 to {MOST_WORKERS}: {given}")
+    if given == "1":
+        return None
+    from clew.catalog.helpers import Helpers, helper_command
+
+    return Helpers(helper_command(face, dict(options)), int(given))

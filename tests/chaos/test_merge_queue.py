@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from clew.specs.store.consent import Consent
 from clew.work.journal.active import has_active_runs
 from clew.work.runs.reconcile import reconcile
 from tests.support.faults import (
@@ -143,7 +144,9 @@ def test_a_stopped_merger_is_waited_for_and_a_killed_one_is_not(tmp_path, faults
     shop = ready_to_merge(tmp_path / "shop")
     shop.finished("002", {"two.txt": "2\n"})
     mark = tmp_path / "mark"
-    shop.configure("merge:", f"  checks: ['test -e {mark} || {{ touch {mark}; sleep 60; }}']")
+    check = f"test -e {mark} || {{ touch {mark}; sleep 60; }}"
+    shop.configure("merge:", f"  checks: ['{check}']")
+    Consent(shop.root).approve([check], "a person")
     first = start(python(MERGE, shop.root, "001"))
     wait_until(mark.exists)
     first.send_signal(signal.SIGSTOP)

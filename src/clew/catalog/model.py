@@ -146,6 +146,11 @@ class Tool:
         """Whether the tool only reads."""
         return self.annotations["readOnlyHint"] is True
 
+    @property
+    def only_computes(self) -> bool:
+        """Whether a call reads what is on this machine, answers soon, and asks nobody."""
+        return self.read_only and not self.slow and not self.annotations["openWorldHint"]
+
     def wire(self, name: str) -> JsonObject:
         """The tool as `tools/list` shows it under this name."""
         return {

@@ -53,11 +53,16 @@ SERVE_OPTIONS = (
         takes="FILE",
         variable="CLEW_TOKEN_FILE",
     ),
+    ServeOption(
+        "--workers",
+        "With --http: number of processes that run calls (default: the number of cores).",
+        takes="N",
+    ),
     ServeOption("--no-auth", "With --http: require no token. Only for tests on your own machine."),
 )
 
 LISTS = tuple(option.key for option in SERVE_OPTIONS if option.is_list)
-HTTP_ONLY = ("host", "port", "token_file", "no_auth")
+HTTP_ONLY = ("host", "port", "token_file", "workers", "no_auth")
 _FALSE = ("", "0", "false", "no", "off")
 
 

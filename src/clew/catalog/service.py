@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from clew.catalog.faces import Face
+    from clew.catalog.helpers import Helpers
     from clew.catalog.model import Tool
     from clew.kit.answer import Answer
     from clew.kit.call import Call
@@ -64,6 +65,7 @@ class CatalogService(Service):
         *,
         sources: tuple[Source, ...] = (),
         before_call: Callable[[Tool, Call], None] | None = None,
+        helpers: Helpers | None = None,
     ) -> None:
         super().__init__()
         self.name = face.server_name
@@ -73,6 +75,7 @@ class CatalogService(Service):
         self._offered = offered
         self._sources = sources
         self._before_call = before_call
+        self._helpers = helpers
         self._watches = False
         for source in sources:
             self.features |= source.features
@@ -104,8 +107,10 @@ class CatalogService(Service):
         return check_arguments(self._offered[name].accepted_schema, arguments)
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
-        """Run the handler."""
+        """Run the handler; one that only reads, in a helper where there are any."""
         tool = self._offered[name]
+        if self._helpers is not None and tool.only_computes:
+            return self._helpers.call(name, arguments, call)
         if self._before_call is not None:
             self._before_call(tool, call)
         try:

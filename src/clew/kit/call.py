@@ -38,6 +38,7 @@ class Call:
         self.settings: Mapping[str, str] = settings or {}
         self.answers: dict[str, Any] = answers or {}
         self.capabilities: JsonObject = {}
+        self.client = ""  # whose call it is, where one server has many clients
         self._cancelled = False
         self._on_cancel: list[Callable[[], None]] = []
 

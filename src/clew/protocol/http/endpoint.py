@@ -132,7 +132,7 @@ class Endpoint:
         except RpcError as error:
             return json_response(error_response(usable_id(message), error), 400)
         mailbox = self._mailbox(message)
-        connection = Connection(mailbox.put, principal="http")
+        connection = Connection(mailbox.put, principal="http", client=_client(request))
         self._kernel.handle(message, connection, mailbox.put, mailbox.end)
         return await self._respond(request, mailbox, connection.cancel_all, modern=True)
 
@@ -164,7 +164,9 @@ class Endpoint:
             return self._sessions.create("http")
         session_id = request.headers.get("mcp-session-id")
         if session_id is None:
-            return Session("http")  # without a handshake each request stands alone
+            return Session(
+                "http", _client(request)
+            )  # without a handshake each request stands alone
         session = self._sessions.find(session_id)
         if session is None:
             return refusal(404, "Unknown session. Initialize again.")
@@ -205,6 +207,11 @@ class Endpoint:
         if not self._sessions.end(session_id):
             return refusal(404, "Unknown session.")
         return Response(status_code=204)
+
+
+def _client(request: Request) -> str:
+    """Whose request it is where no session says so: that of one connection."""
+    return "{}:{}".format(*request.client) if request.client else "unknown"
 
 
 def _needs_session() -> Response:

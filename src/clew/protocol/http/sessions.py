@@ -18,9 +18,10 @@ _MOST_HELD = 1000
 class Session:
     """One legacy client."""
 
-    def __init__(self, principal: str) -> None:
+    def __init__(self, principal: str, client: str | None = None) -> None:
         self.id = secrets.token_urlsafe(24)
-        self.connection = Connection(self._deliver, principal=principal)
+        client = client or self.id
+        self.connection = Connection(self._deliver, principal=principal, client=client)
         self.used = time.monotonic()
         self._lock = threading.Lock()
         self._held: list[JsonObject] = []

@@ -46,9 +46,10 @@ class Connection:
     Modern requests carry all they need and use only the second half.
     """
 
-    def __init__(self, send: Send, *, principal: str = "local") -> None:
+    def __init__(self, send: Send, *, principal: str = "local", client: str = "") -> None:
         self.send = send
         self.principal = principal
+        self.client = client
         self.version = OLDEST
         self.initialized = False
         self.capabilities: JsonObject = {}

@@ -139,6 +139,7 @@ class ServedCall(Call):
         self._exchange: Exchange | None = exchange
         self._furthest: float | None = None
         self.capabilities = exchange.request.capabilities
+        self.client = exchange.connection.client
 
     def close(self) -> None:
         """Let go of the exchange, so that neither waits for the garbage collector."""

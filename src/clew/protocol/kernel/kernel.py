@@ -114,7 +114,7 @@ class Kernel:
             if message.get("jsonrpc") == "2.0":
                 methods.take_notification(message, connection)
         else:
-            self._serve(message, connection, send, on_end, run or self.workers.submit)
+            self._serve(message, connection, send, on_end, run)
 
     def _serve(
         self,
@@ -122,7 +122,7 @@ class Kernel:
         connection: Connection,
         send: Send,
         on_end: Callable[[], None] | None,
-        run: Runner,
+        run: Runner | None,
     ) -> None:
         try:
             request = read_request(message, connection, self.service.wrong_version)
@@ -138,10 +138,15 @@ class Kernel:
             exchange.fail(method_not_found(request.method))
         elif method.quick:
             self._run(exchange, method.serve)
-        elif not (self._side_workers.submit if method.brief else run)(
-            lambda: self._run(exchange, method.serve)
+        elif not self._submit(
+            lambda: self._run(exchange, method.serve),
+            connection.client,
+            self._side_workers.submit if method.brief else run,
         ):
             exchange.fail(RpcError(INTERNAL_ERROR, "Server is busy: too many calls are waiting"))
+
+    def _submit(self, job: Callable[[], None], client: str, run: Runner | None) -> bool:
+        return run(job) if run is not None else self.workers.submit(job, client)
 
     def _run(self, exchange: Exchange, serve: Callable[[Exchange, Kernel], None]) -> None:
         if exchange.call.cancelled:
