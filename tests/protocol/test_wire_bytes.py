@@ -7,7 +7,7 @@ import json
 import pytest
 
 from clew.kit import jsontext
-from clew.kit.answer import Answer
+from clew.kit.answer import Answer, Piece
 from clew.protocol.kernel.exchange import wire_bytes
 from clew.protocol.kernel.methods import tool_result
 
@@ -23,6 +23,17 @@ def test_a_mirrored_answer_is_the_same_message(data, make):
 
     assert json.loads(wire_bytes(message)) == json.loads(jsontext.dumps(message))
     assert b"\n" not in wire_bytes(message)
+
+
+@pytest.mark.parametrize(
+    "data", [[], [{"a": None}], [{"a": 'q"\\\n'}, {"b": ["\u00e9\u2028", {"c": 1}]}, "s", 0]]
+)
+def test_an_answer_of_pieces_is_the_same_message(data):
+    listed, whole = Answer.listed([Piece(one) for one in data]), Answer.indented(data)
+
+    assert (listed.text, listed.data) == (whole.text, whole.data)
+    assert json.loads(wire_bytes(response(listed))) == json.loads(wire_bytes(response(whole)))
+    assert b"\n" not in wire_bytes(response(listed))
 
 
 def test_mirrored_data_is_not_written_a_second_time(monkeypatch):

@@ -153,24 +153,10 @@ def log(arguments: JsonObject, call: Call) -> Answer:
 
 def search(arguments: JsonObject, call: Call) -> Answer:
     """Specs that contain a text."""
-    from clew.specs.query import lists
-    from clew.specs.query.search import find_specs
+    from clew.kit.answer import Answer
+    from clew.specs.query.search import find_rows
 
-    store = _store_of(call)
-    fits, snapshot = lists.status_filter(arguments.get("status")), store.snapshot()
-    graph = snapshot.graph()
-    return _json(
-        [
-            {
-                "id": head.id,
-                "title": head.title,
-                "status": lists.shown_status(head, graph),
-                "type": head.type,
-            }
-            for head in find_specs(store, arguments["query"], snapshot)
-            if fits(head, graph)
-        ]
-    )
+    return Answer.listed(find_rows(_store_of(call), **_given(arguments, "query", "status")))
 
 
 def diagnose(arguments: JsonObject, call: Call) -> Answer:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clew.kit.errors import Invalid, Unavailable
 from clew.specs.index import text_index
 from clew.specs.index.text_index import SPEC, Entry, Source
-from clew.specs.query.search import find_specs, search_specs, snippets
+from clew.specs.query.search import find_rows, find_specs, search_specs, snippets
 from clew.specs.store.store import SpecStore
 from tests.specs.making import Project
 
@@ -210,3 +210,20 @@ def test_a_store_that_nobody_uses_goes_with_its_index(project):
     del store
     gc.collect()
     assert gone() is None
+
+
+def test_rows_follow_what_happens_to_the_specs(project):
+    def rows(**how):
+        return [(row.data["id"], row.data["status"]) for row in find_rows(store, "work", **how)]
+
+    project.spec("a", "status: pending", "# A\n\nSome work.\n")
+    project.spec("b", "status: pending\ndepends_on: [a]", "# B\n\nMore work.\n")
+    store = project.store
+    assert rows() == [("a", "pending"), ("b", "blocked")]
+    assert rows(status="blocked") == [("b", "blocked")]
+    kept = find_rows(store, "more work")
+    project.spec("a", "status: completed", "# A\n\nSome work.\n")
+    assert rows() == [("a", "completed"), ("b", "pending")]
+    project.spec("c", "status: pending", "# C\n\nOther work.\n")
+    assert rows(status="pending") == [("b", "pending"), ("c", "pending")]
+    assert kept[0].data["status"] == "blocked", "an answer stays what it was"

@@ -18,7 +18,7 @@ from clew.protocol.versions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from clew.kit.jsontext import JsonObject
@@ -102,28 +102,31 @@ def read_request(message: JsonObject, connection: Connection, wrong_version: str
 
 
 class Result(dict[str, "Any"]):
-    """A result that may have the JSON of its structured content already."""
+    """A result that may have the JSON of some of its members already."""
 
-    structured_text: str | None = None
+    known_json: Mapping[str, Sequence[bytes]] = {}
 
 
 def wire_bytes(message: Any) -> bytes:
     """A message as it goes over the wire; an error in its place where JSON cannot say it."""
     try:
         result = message.get("result") if type(message) is dict else None
-        if isinstance(result, Result) and result.structured_text is not None:
-            return _spliced(message, result, result.structured_text)
+        if isinstance(result, Result) and result.known_json:
+            return _spliced(message, result)
         return jsontext.dumps_bytes(message)
     except (jsontext.JsonError, UnicodeEncodeError):
         error = RpcError(INTERNAL_ERROR, "Internal error")
         return jsontext.dumps_bytes(error_response(usable_id(message), error))
 
 
-def _spliced(message: JsonObject, result: Result, structured: str) -> bytes:
-    """The message, with the result last and in it the structured content last."""
-    rest = {key: value for key, value in result.items() if key != "structuredContent"}
-    head = jsontext.dumps({**message, "result": rest}).removesuffix("}}")
-    return f'{head},"structuredContent":{structured}}}}}'.encode()
+def _spliced(message: JsonObject, result: Result) -> bytes:
+    """The message, with the result last and in it, last, what is JSON already."""
+    known = result.known_json
+    rest = {key: value for key, value in result.items() if key not in known}
+    parts = [jsontext.dumps_bytes({**message, "result": rest}).removesuffix(b"}}")]
+    for key, texts in known.items():
+        parts += [b',"%b":' % key.encode(), *texts]
+    return b"".join([*parts, b"}}"])
 
 
 def error_response(request_id: RequestId | None, error: RpcError) -> JsonObject:
@@ -234,5 +237,5 @@ class Exchange:
         meta[META_SERVER] = {"name": self.service.name, "version": self.service.version}
         stamped = Result(resultType=result_type, **result)
         stamped["_meta"] = meta
-        stamped.structured_text = getattr(result, "structured_text", None)
+        stamped.known_json = getattr(result, "known_json", {})
         return stamped

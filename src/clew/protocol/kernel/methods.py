@@ -210,7 +210,7 @@ def tool_result(answer: Answer) -> Result:
     structured = answer.structured()
     if structured is not None and not answer.is_error:
         result["structuredContent"] = structured
-        result.structured_text = answer.structured_text()
+        result.known_json = answer.known_json
     return result
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from clew.kit.text import frontmatter
 from clew.kit.text.display import shown_text
 from clew.kit.text.frontmatter import MOST_BYTES, Document, FrontmatterError
-from clew.specs.files.criteria import parse_criteria, title_of
 from clew.specs.files.ids import is_usable
 from clew.specs.model import FIELD_ORDER, LIST_FIELDS, STATUSES, Head, Problem, Spec, words_of
 
@@ -109,6 +108,9 @@ def _head(
     *,
     archived: bool,
 ) -> Head:
+    # Its patterns are costly, and a first look at files that are known reads none of them.
+    from clew.specs.files.criteria import parse_criteria, title_of
+
     approval = fields.get("approval")
     approval = approval if isinstance(approval, dict) else {}
     criteria = parse_criteria(body)

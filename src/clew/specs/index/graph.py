@@ -69,15 +69,31 @@ class Graph:
 
     def _knotted(self) -> list[str]:
         """The specs that remain when those that wait for none of the rest are taken off."""
-        heads = self._heads
-        waits = {spec_id: len(_edges(heads, spec_id)) for spec_id in heads}
-        free = [spec_id for spec_id, count in waits.items() if not count]
+        if self._looks_back():
+            return []
+        waits = {
+            head.id: sum(other in self._heads for other in head.depends_on)
+            for head in self._heads.values()
+            if head.depends_on
+        }
+        free = [spec_id for spec_id in self._dependents if not waits.get(spec_id)]
         for spec_id in free:
-            for other in self._dependents.get(spec_id, ()):
-                waits[other] -= 1
-                if not waits[other]:
-                    free.append(other)
+            if spec_id in self._heads:
+                for other in self._dependents.get(spec_id, ()):
+                    waits[other] -= 1
+                    if not waits[other]:
+                        free.append(other)
         return [spec_id for spec_id, count in waits.items() if count]
+
+    def _looks_back(self) -> bool:
+        """Whether all specs depend only on earlier ones, as most do; then there is no cycle."""
+        seen: set[str] = set()
+        for head in sorted(self._heads.values(), key=lambda head: not head.archived):
+            seen.add(head.id)
+            for other in head.depends_on or ():
+                if (other not in seen and other in self._heads) or other == head.id:
+                    return False
+        return True
 
     def _first_open_members(self) -> dict[str, tuple[int, str]]:
         """For each parent the unfinished member with the lowest number, itself or one below it."""

@@ -141,12 +141,12 @@ class TextIndex:
         if version == self._data_version:
             return
         self._data_version = version
-        self._versions = {kind: {} for kind in _KINDS}
-        for number, kind, key, text in connection.execute(
-            "SELECT id, kind, key, version FROM entries"
-        ):
-            self._versions[kind][key] = (number, text)
-            self._keys[number] = key
+        stored = "SELECT key, id, version FROM entries WHERE kind = ?"
+        self._versions = {
+            kind: {key: (number, text) for key, number, text in connection.execute(stored, (kind,))}
+            for kind in _KINDS
+        }
+        self._keys.clear()
         self._generations.clear()
         self._lowered.clear()
         self._answers.clear()
@@ -216,7 +216,7 @@ class TextIndex:
             (what.number, entry.title, entry.body, entry.refs),
         )
         self._versions[what.kind][what.key] = (what.number, version)
-        self._keys[what.number] = what.key
+        self._keys.clear()
         if self._words is not None:
             added = "\n".join(_ASCII_WORD.findall(entry.body.lower()))
             self._words = f"{self._words}{added}\n" if entry.body.isascii() else None
@@ -258,6 +258,9 @@ class TextIndex:
             found = [number for (number,) in rows]
             if not _ASCII_WORD.fullmatch(wanted):
                 found = self._verified(found, wanted)
+        if not self._keys:
+            every = (known.items() for known in self._versions.values())
+            self._keys = {number: key for items in every for key, (number, _) in items}
         return frozenset(map(self._keys.__getitem__, found))
 
     def _expression(self, wanted: str) -> str | None:
@@ -282,8 +285,8 @@ class TextIndex:
     def _words_with(self, part: str) -> list[str]:
         """The words that have this part, a few more than are of use at most."""
         if self._words is None:
-            rows = self._database.execute("SELECT term FROM words")
-            self._words = "\n".join(["", *(row[0] for row in rows), ""])
+            rows = self._database.execute("SELECT group_concat(term, char(10)) FROM words")
+            self._words = f"\n{rows.fetchone()[0] or ''}\n"
         words, found = self._words, dict[str, None]()
         at = words.find(part)
         while at >= 0 and len(found) <= _MOST_WORDS:

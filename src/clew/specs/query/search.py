@@ -7,7 +7,9 @@ import time
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from clew.kit.answer import Piece
 from clew.kit.errors import Invalid
 from clew.kit.text.display import excerpt
 from clew.kit.text.frontmatter import FrontmatterError
@@ -16,6 +18,7 @@ from clew.specs.index import text_index
 from clew.specs.index.graph import Graph
 from clew.specs.index.index import Snapshot
 from clew.specs.model import Head
+from clew.specs.query.lists import shown_status, status_filter
 from clew.specs.query.query import Query, parse_query
 from clew.specs.store.store import SpecStore
 
@@ -29,6 +32,37 @@ def find_specs(store: SpecStore, text: str, snapshot: Snapshot | None = None) ->
     snapshot = snapshot or store.snapshot()
     found = _ids_with(store, snapshot, text)
     return [head for head in snapshot.active if head.id in found]
+
+
+def find_rows(store: SpecStore, query: str, status: str | None = None) -> list[Piece]:
+    """What `find_specs` finds, each as it is listed; of one status, if that is wanted."""
+    fits, snapshot = status_filter(status), store.snapshot()
+    rows, found = _rows_of(store, snapshot), _ids_with(store, snapshot, query)
+    if status is None:
+        return [piece for head, piece in rows if head.id in found]
+    graph = snapshot.graph()
+    return [piece for head, piece in rows if head.id in found and fits(head, graph)]
+
+
+_Rows = list[tuple[Head, Piece]]
+_known_rows: WeakKeyDictionary[SpecStore, tuple[int, _Rows]] = WeakKeyDictionary()
+
+
+def _rows_of(store: SpecStore, snapshot: Snapshot) -> _Rows:
+    """Every active spec as it is listed; those of the last look that are still so are used again."""
+    generation, rows = _known_rows.get(store, (-1, []))
+    if generation != snapshot.generation:
+        graph = snapshot.graph()
+        before = {head.id: piece for head, piece in rows}
+        rows = [(head, _row(head, graph, before.get(head.id))) for head in snapshot.active]
+        _known_rows[store] = snapshot.generation, rows
+    return rows
+
+
+def _row(head: Head, graph: Graph, before: Piece | None) -> Piece:
+    status = shown_status(head, graph)
+    data = {"id": head.id, "title": head.title, "status": status, "type": head.type}
+    return before if before is not None and before.data == data else Piece(data)
 
 
 def matching_heads(

@@ -12,7 +12,6 @@ from clew.kit.errors import Invalid, Unavailable
 from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import FrontmatterError
-from clew.kit.text.yaml_edit import key_lines
 from clew.specs.files.parse import Identity, read_document, read_file
 from clew.specs.model import Problem, words_of
 from clew.specs.store.settings import ELEMENTS, KEYS, MERGED, USERS_OWN, WITHOUT_EFFECT, Setting
@@ -151,6 +150,8 @@ def _read(path: Path, shown: str) -> _File:
 
 
 def _warnings(fields: dict[str, Any], yaml: str, shown: str, first: int) -> Iterator[Problem]:
+    from clew.kit.text.yaml_edit import key_lines
+
     found = list(_findings(fields, ()))
     if shown != _USER_FILE:
         found += [

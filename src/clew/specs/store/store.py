@@ -18,10 +18,8 @@ from clew.kit.files import write_atomic, write_new
 from clew.kit.locks import locked
 from clew.kit.paths import SPECS, ProjectPaths
 from clew.kit.project import find_project
-from clew.kit.system_errors import next_step
 from clew.kit.text.display import clipped, os_reason, shown_text
 from clew.kit.text.frontmatter import MOST_BYTES, FrontmatterError
-from clew.kit.text.frontmatter_edit import edit_document
 from clew.kit.times import today
 from clew.specs.files.ids import date_of, is_usable, new_id, sequence_of
 from clew.specs.files.parse import (
@@ -35,10 +33,13 @@ from clew.specs.files.parse import (
 from clew.specs.index.graph import Graph
 from clew.specs.index.index import Index, Snapshot
 from clew.specs.index.resolve import resolve
-from clew.specs.index.text_index import TextIndex
 from clew.specs.model import FIELD_ORDER, Changes, Head, Problem, Spec
 from clew.specs.store import audit
-from clew.specs.store.config import Config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.specs.index.text_index import TextIndex
+    from clew.specs.store.config import Config
 
 NOT_INITIALIZED = "Chant not initialized. Run `chant init` first."
 _REPAIR = "Repair the file by hand; nothing changes it until then."
@@ -178,6 +179,8 @@ class SpecStore:
         `edit` is given the spec as it is while its lock is held, and may be run again if somebody
         changes the file without taking the lock. It must not change this spec itself.
         """
+        from clew.kit.text.frontmatter_edit import edit_document
+
         with self._writing(spec_id):
             for _ in range(_ATTEMPTS):
                 before = self._read_for_change(spec_id)
@@ -279,6 +282,8 @@ class SpecStore:
         except FileNotFoundError as error:
             raise NotFound(f"Spec not found: {clipped(str(spec_id))}") from error
         except OSError as error:
+            from clew.kit.system_errors import next_step
+
             hint = next_step(error) or "Make `.chant/` writable."
             raise Unavailable(f"The change was refused: {os_reason(error)}", hint) from error
 
@@ -311,6 +316,8 @@ def _check_version(spec: Spec, expected: str | None) -> None:
 
 def _new_file(fields: dict[str, Any], body: str) -> bytes:
     """A new spec's bytes: the documented fields in the documented order, then the others."""
+    from clew.kit.text.frontmatter_edit import edit_document
+
     given = {"type": "code", "status": "pending"} | fields
     names = [name for name in FIELD_ORDER if name in given]
     names += [name for name in given if name not in FIELD_ORDER]
