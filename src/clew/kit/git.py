@@ -139,8 +139,9 @@ def run_git(
     variables: Mapping[str, str] | None = None,
     knows_hooks: bool = False,
     working: bool = False,
+    given: bytes = b"",
 ) -> bytes:
-    """What git printed; a failure raises GitError with git's own words.
+    """What git printed; a failure raises GitError with git's own words. `given` is what it reads.
 
     `variables` are added to the environment: an index of one's own, an author. It runs no hooks;
     only one that `knows_hooks` can tell where they are. It looks, unless it is `working`: then
@@ -157,7 +158,7 @@ def run_git(
             ["git", *_SAFE_CONFIG, *hooks, *arguments],
             cwd=cwd,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             timeout=timeout,
             check=False,

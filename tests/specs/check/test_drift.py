@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from clew.specs.check.drift import HASHES, blob_hash, drift_of, find_drift, hashes_of
+from clew.specs.check.baselines import HASHES
+from clew.specs.check.drift import blob_hash, drift_of, find_drift, hashes_of
 from clew.specs.model import Changes
 from tests.specs.making import Project
 from tests.support.repos import Repository
@@ -122,3 +123,45 @@ def test_deep_globs(project):
     assert changes(project) == {}
     (project.root / "src" / "deep" / "c.py").unlink()
     assert changes(project) == {"src/deep/c.py": ("deleted", "tracks")}
+
+
+def test_many_specs_are_answered_as_each_alone(project, repo):
+    first = repo.text("rev-parse", "HEAD")
+    repo.commit(files={"src/a.py": "second\n", "doc.md": "e\n"})
+    second = repo.text("rev-parse", "HEAD")
+    repo.commit(files={"src/b.py": "third\n", "new file.md": "n\n"})
+    for number, fields in enumerate(
+        (
+            f"commits: ['{first}']\ntracks: [src/a.py, ./src/b.py, gone.md, src]",
+            f"commits: ['{second}']\ntracks: ['src/*.py']\ntarget_files: ['new file.md']",
+            "commits: ['HEAD@{99999}']\ntracks: [doc.md]",
+            f'commits: ["{first}\\nHEAD"]\ntracks: [doc.md]',
+            f"commits: ['{second}']\ntracks: [../x, /etc/hostname, doc.md]",
+            *(f"completed_at: 2023-11-14T2{n}:30:00Z\ntracks: [doc.md]" for n in range(4)),
+        )
+    ):
+        project.spec(f"2026-01-22-00{number}-abc", f"status: completed\n{fields}")
+    together = find_drift(project.store)
+    assert together == [
+        drift_of(project.root, project.store.load(one["id"])).as_json() for one in together
+    ]
+    assert [one["changed"] for one in together[:5]] == [
+        ["src/a.py (modified)", "src/b.py (modified)"],
+        ["src/b.py (modified)", "new file.md (added)"],
+        [],
+        [],
+        [],
+    ]
+    assert [one["baseline"] is None for one in together[:5]] == [False, False, True, True, False]
+
+
+def test_a_project_below_the_top_of_its_repository(repo):
+    inner = Project(repo.path / "src")
+    commit = repo.text("rev-parse", "HEAD")
+    inner.spec(
+        A, f"status: completed\ncommits: ['{commit}']\ntracks: [a.py, 'deep/*.py', ../doc.md]"
+    )
+    assert changes(inner) == {}
+    repo.write("src/a.py", "changed\n")
+    repo.write("doc.md", "changed\n")
+    assert changes(inner) == {"a.py": ("modified", "tracks")}

@@ -10,7 +10,8 @@ from typing import Any
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.approval import ASKED
 from clew.specs.change.lifecycle import after_move, apply_status, check_move, move_fields
-from clew.specs.check.drift import HASHES, hashes_of
+from clew.specs.check.baselines import HASHES
+from clew.specs.check.drift import hashes_of
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.index.index import Snapshot
 from clew.specs.model import DONE_STATUSES, Changes, Spec

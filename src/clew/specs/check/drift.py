@@ -13,22 +13,17 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clew.kit.errors import ClewError
-from clew.kit.git import guard, run_git
+from clew.specs.check.baselines import SOURCES, Baselines, is_wild, leads_out
 from clew.specs.model import Spec
 from clew.specs.store.store import SpecStore
 
-HASHES = "file_hashes"
-SOURCES = ("tracks", "origin", "informed_by", "target_files")
 _MOST_FILES = 500
 _MOST_DEEP = 2  # more `**` than that can take longer than anybody waits
 _STEP = 1 << 20
 _SHA1_DIGITS = 40
-_WILD = "*?["
 
 
 class FileDrift(NamedTuple):
@@ -75,31 +70,63 @@ def hashes_of(project: Path, spec: Spec) -> dict[str, str]:
 
 def drift_of(project: Path, spec: Spec) -> Drift:
     """What changed below a completed spec."""
-    baseline, before = _baseline(project, spec)
-    if before is None:
-        return Drift(spec.id, spec.title, None, (), 0)
-    found: dict[str, FileDrift] = {}
-    checked: set[str] = set()
-    for field in SOURCES:
-        for pattern in spec.words(field):
-            present = _files(project, pattern)
-            names = [name for name in before if _fits(name, pattern)]
-            for path in dict.fromkeys((*names, *present)):
-                checked.add(path)
-                known = before.get(path)
-                change = _change(known, blob_hash(project / path, known))
-                if change and path not in found:
-                    found[path] = FileDrift(path, change, field)
-    return Drift(spec.id, spec.title, baseline, tuple(found.values()), len(checked))
+    return _drifts(project, [spec])[0]
 
 
 def find_drift(store: SpecStore, spec_ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
     """Every completed spec that names files, or these ones, each with what changed."""
     if spec_ids is not None:
-        return [drift_of(store.project, store.load(name)).as_json() for name in spec_ids]
-    specs = (store.read(head) for head in store.heads() if head.status == "completed")
-    named = (spec for spec in specs if any(spec.words(name) for name in SOURCES))
-    return [drift_of(store.project, spec).as_json() for spec in named]
+        chosen = [store.load(name) for name in spec_ids]
+    else:
+        specs = (store.read(head) for head in store.heads() if head.status == "completed")
+        chosen = [spec for spec in specs if any(spec.words(name) for name in SOURCES)]
+    return [drift.as_json() for drift in _drifts(store.project, chosen)]
+
+
+def _drifts(project: Path, specs: list[Spec]) -> list[Drift]:
+    """What changed below each of these; git is asked once, and each file is read once."""
+    before, now = Baselines(project, specs), _Present(project)
+    return [_drift(spec, before, now) for spec in specs]
+
+
+def _drift(spec: Spec, baselines: Baselines, now: _Present) -> Drift:
+    baseline = baselines.of(spec)
+    if baseline is None:
+        return Drift(spec.id, spec.title, None, (), 0)
+    found: dict[str, FileDrift] = {}
+    checked: set[str] = set()
+    for field in SOURCES:
+        for pattern in spec.words(field):
+            before = baseline.files(pattern)
+            for path in dict.fromkeys((*before, *now.files(pattern))):
+                checked.add(path)
+                known = before.get(path)
+                change = _change(known, now.hash(path, known))
+                if change and path not in found:
+                    found[path] = FileDrift(path, change, field)
+    return Drift(spec.id, spec.title, baseline.name, tuple(found.values()), len(checked))
+
+
+class _Present:
+    """The files as they are now, each looked at once."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._files: dict[str, list[str]] = {}
+        self._hashes: dict[tuple[str, bool], str | None] = {}
+
+    def files(self, pattern: str) -> list[str]:
+        """The files that a path or glob names."""
+        if pattern not in self._files:
+            self._files[pattern] = _files(self._project, pattern)
+        return self._files[pattern]
+
+    def hash(self, path: str, like: str | None) -> str | None:
+        """The hash of a file's content, as long as `like`."""
+        key = path, bool(like and len(like) > _SHA1_DIGITS)
+        if key not in self._hashes:
+            self._hashes[key] = blob_hash(self._project / path, like)
+        return self._hashes[key]
 
 
 def blob_hash(path: Path, like: str | None = None) -> str | None:
@@ -131,10 +158,10 @@ def _change(before: str | None, now: str | None) -> str | None:
 
 def _files(project: Path, pattern: str) -> list[str]:
     """The files of the project that a path or glob names, never any outside of it."""
-    if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or "\0" in pattern:
+    if leads_out(pattern):
         return []
     plain = pattern.removeprefix("./")
-    names = _matches(project, plain) if _is_wild(plain) else [plain]
+    names = _matches(project, plain) if is_wild(plain) else [plain]
     root = project.resolve()
     kept = []
     for name in sorted(names)[: _MOST_FILES * 2]:
@@ -149,47 +176,3 @@ def _matches(project: Path, pattern: str) -> list[str]:
         return []
     # Unlike Path.glob, it stays out of `.git` and of everything else that is hidden.
     return glob.glob(pattern, root_dir=project, recursive=True)  # noqa: PTH207
-
-
-def _is_wild(pattern: str) -> bool:
-    return any(mark in pattern for mark in _WILD)
-
-
-def _fits(path: str, pattern: str) -> bool:
-    plain = pattern.removeprefix("./")
-    if not _is_wild(plain):
-        return path == plain
-    if "**" in plain:
-        return fnmatchcase(path, plain) or fnmatchcase(path, plain.replace("**/", ""))
-    return fnmatchcase(path, plain) and path.count("/") == plain.count("/")
-
-
-def _baseline(project: Path, spec: Spec) -> tuple[str | None, dict[str, str] | None]:
-    recorded = spec.fields.get(HASHES)
-    if isinstance(recorded, dict):
-        return "recorded", {k: v for k, v in recorded.items() if isinstance(v, str)}
-    commits = spec.words("commits")
-    commit = commits[-1] if commits else _commit_before(project, spec.head.completed_at)
-    if commit is None:
-        return None, None
-    try:
-        listed = run_git("ls-tree", "-r", "-z", "--end-of-options", guard(commit), cwd=project)
-    except ClewError:
-        return None, None
-    tree: dict[str, str] = {}
-    for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
-        facts, _, path = entry.partition("\t")
-        kind = facts.split(" ")
-        if len(kind) == 3 and kind[1] == "blob":
-            tree[path] = kind[2]
-    return f"commit {commit}", tree
-
-
-def _commit_before(project: Path, moment: str | None) -> str | None:
-    if not moment:
-        return None
-    try:
-        found = run_git("rev-list", "-1", f"--before={moment}", "HEAD", "--", cwd=project)
-    except ClewError:
-        return None
-    return found.decode("ascii", "replace").strip() or None
