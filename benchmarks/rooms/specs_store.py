@@ -39,7 +39,7 @@ begun = time.perf_counter()
 assert SpecStore(Path(sys.argv[1])).heads()
 print((time.perf_counter() - begun) * 1000)
 """
-_STAT_EACH = """
+STAT_EACH = """
 import os, sys, time
 from pathlib import Path
 files = [str(path) for path in (Path(sys.argv[1]) / ".chant" / "specs").iterdir()]
@@ -77,8 +77,8 @@ def _looks(bench: Bench, root: Path) -> dict[str, Callable[[], Sample]]:
         "one spec by a part of its id": lambda: store.load(middle[11:]),
     }
     return {
-        STAT_ALL: partial(_in_a_process, _STAT_EACH, root),
-        "first look": partial(_in_a_process, _FIRST_LOOK, root),
+        STAT_ALL: partial(in_a_process, STAT_EACH, root),
+        "first look": partial(in_a_process, _FIRST_LOOK, root),
         "cold build": partial(_cold, root),
         READ_ALL: partial(timed, partial(list_specs, root)),
         **{title: partial(asked, ask, bench["questions"]) for title, ask in asks.items()},
@@ -106,7 +106,8 @@ def _settled(root: Path) -> SpecStore:
     return store
 
 
-def _in_a_process(program: str, root: Path) -> Sample:
+def in_a_process(program: str, root: Path) -> Sample:
+    """What a program says that it took, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", program, str(root)], check=True, capture_output=True, text=True
     )

@@ -10,6 +10,7 @@ from benchmarks.rooms import (
     history_growth,
     ingest_growth,
     retrieval,
+    specs_answers,
     specs_store,
     thread,
     why_growth,
@@ -78,6 +79,12 @@ def test_specs_and_commands_stand_beside_the_original_ways(bench_of):
     specs = specs_store.run(bench_of(rounds=1, specs=50, growth=50, questions=2))
     assert growth.READ_ALL in {figure.baseline for figure in specs.figures}
     assert [sizes_of(curve) for curve in specs.curves] == [[5, 50], [5, 50]]
+    answers = specs_answers.run(bench_of(rounds=1, specs=50, questions=2, drift=5))
+    assert [figure.baseline for figure in answers.figures] == [
+        specs_store.STAT_ALL,
+        specs_answers.ANEW,
+        specs_answers.EACH,
+    ]
 
 
 def test_recall_is_told_warm_and_cold(bench_of):

@@ -1,8 +1,11 @@
 """What happened: from the audit trail, and from git for what came before it."""
 
+import os
+
 import pytest
 
 from clew.kit.errors import Invalid
+from clew.specs.change.add import add_spec
 from clew.specs.change.approval import approve
 from clew.specs.change.lifecycle import apply_status
 from clew.specs.model import Changes
@@ -83,3 +86,15 @@ def test_without_git_or_trail_nothing_is_known(project):
     assert events(project) == []
     with pytest.raises(Invalid, match="Not a time"):
         recent(project.store, since="soon")
+
+
+def test_events_name_the_person_and_the_program(project, monkeypatch):
+    import pwd
+
+    for name in ("LOGNAME", "USER"):
+        monkeypatch.delenv(name, raising=False)
+    add_spec(project.store, "By hand", actor="cli")
+    add_spec(project.store, "By a client", actor="mcp")
+    user = pwd.getpwuid(os.getuid()).pw_name
+    newest, oldest = recent(project.store)
+    assert (newest["by"], oldest["by"]) == (f"{user} (mcp)", user)

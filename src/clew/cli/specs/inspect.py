@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, limit_option, project_option
+from clew.cli.core.render import is_terminal
 from clew.cli.specs.edit import ACTOR
 from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
+from clew.kit.times import parse_iso
 from clew.specs.check.lint import LintReport
+
+_BORDERS = 13  # of a table with four columns
+_SHORTEST = 20  # text of an event that is still worth a line
 
 
 @command()
@@ -153,9 +160,28 @@ def activity(
     store = opened(project)
     full = store.load(spec_id).id if spec_id else None
     found = recent(store, spec_id=full, by=by, since=since, limit=limit)
-    rows = tuple((e["time"], e["id"], e["by"], e["what"]) for e in found)
-    shown = Table(("when", "spec", "by", "what"), rows) if rows else "Nothing has happened."
+    shown = _activity_table(found) if found else "Nothing has happened."
     return Outcome({"entries": found}, (shown,))
+
+
+def _activity_table(found: list[dict[str, Any]]) -> Table:
+    """One line for each event, on a terminal as long as it is wide."""
+    rows = [(_minute(e["time"]), e["id"], e["by"], " ".join(e["what"].split())) for e in found]
+    if is_terminal(sys.stdout):
+        used = sum(max(len(row[column]) for row in rows) for column in range(3))
+        left = max(_SHORTEST, get_terminal_size().columns - used - _BORDERS)
+        rows = [
+            (*row[:3], f"{row[3][: left - 1]}…" if len(row[3]) > left else row[3]) for row in rows
+        ]
+    return Table(("when", "spec", "by", "what"), tuple(rows))
+
+
+def _minute(time: str) -> str:
+    """A time to the minute, as the clock on the wall shows it."""
+    try:
+        return parse_iso(time).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return time
 
 
 @command()

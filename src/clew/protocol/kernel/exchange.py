@@ -107,26 +107,27 @@ class Result(dict[str, "Any"]):
     known_json: Mapping[str, Sequence[bytes]] = {}
 
 
-def wire_bytes(message: Any) -> bytes:
+def wire_bytes(message: Any, end: bytes = b"") -> bytes:
     """A message as it goes over the wire; an error in its place where JSON cannot say it."""
     try:
         result = message.get("result") if type(message) is dict else None
         if isinstance(result, Result) and result.known_json:
-            return _spliced(message, result)
-        return jsontext.dumps_bytes(message)
+            return _spliced(message, result, end)
+        return jsontext.dumps_bytes(message) + end
     except (jsontext.JsonError, UnicodeEncodeError):
         error = RpcError(INTERNAL_ERROR, "Internal error")
-        return jsontext.dumps_bytes(error_response(usable_id(message), error))
+        return jsontext.dumps_bytes(error_response(usable_id(message), error)) + end
 
 
-def _spliced(message: JsonObject, result: Result) -> bytes:
+def _spliced(message: JsonObject, result: Result, end: bytes) -> bytes:
     """The message, with the result last and in it, last, what is JSON already."""
     known = result.known_json
     rest = {key: value for key, value in result.items() if key not in known}
     parts = [jsontext.dumps_bytes({**message, "result": rest}).removesuffix(b"}}")]
     for key, texts in known.items():
         parts += [b',"%b":' % key.encode(), *texts]
-    return b"".join([*parts, b"}}"])
+    parts += [b"}}", end]
+    return b"".join(parts)
 
 
 def error_response(request_id: RequestId | None, error: RpcError) -> JsonObject:

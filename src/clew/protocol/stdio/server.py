@@ -137,7 +137,7 @@ class Outbox:
 
     def send(self, message: object) -> None:
         """Queue one message; never interleaved with another."""
-        data = wire_bytes(message) + b"\n"
+        data = wire_bytes(message, b"\n")
         with self._lock:
             rest = data if self._backlog else self._write_what_fits(data)
             if rest and not self.broken:

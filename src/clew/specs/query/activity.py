@@ -91,9 +91,10 @@ def audit_events(store: SpecStore, spec_id: str | None = None) -> Iterator[Event
     for entry in audit.entries(store.paths, spec_id):
         fields = entry.get("fields")
         action, detail = _recorded(entry, fields if isinstance(fields, dict) else {})
-        name, at, by = (str(entry.get(key) or "") for key in ("spec", "at", "by"))
+        name, at, by, tool = (str(entry.get(key) or "") for key in ("spec", "at", "by", "tool"))
         if name and at:
-            yield Event(at, by, action, name, detail, "audit")
+            who = audit.user_name(by) if tool in ("", "cli") else f"{audit.user_name(by)} ({tool})"
+            yield Event(at, who, action, name, detail, "audit")
 
 
 def _recorded(entry: dict[str, Any], fields: dict[str, Any]) -> tuple[str, str]:

@@ -55,7 +55,17 @@ def _cut(value: Any) -> Any:
 
 
 def _user() -> str:
-    return os.environ.get("LOGNAME") or os.environ.get("USER") or str(os.getuid())
+    return os.environ.get("LOGNAME") or os.environ.get("USER") or user_name(str(os.getuid()))
+
+
+def user_name(text: str) -> str:
+    """The name of the user with this number; anything else as it is."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(int(text)).pw_name
+    except (ValueError, KeyError, OverflowError):
+        return text
 
 
 def _is_torn(descriptor: int) -> bool:
