@@ -19,8 +19,7 @@ from clew.kit.errors import Invalid
 MOST_STATEMENTS: Final = 400
 LONGEST_TEXT: Final = 1_000
 HUMAN: Final = "human"
-_SHARE: Final = 0.25
-_FEW: Final = 3
+_SHARE: Final = 0.34
 _MEASURES: Final = ("target", "deadline")
 _ATTRIBUTES: Final = {"degree": "kind", "measured_by": "measured by", "on_failure": "on failure",
                       "depends_on": "depends on", "used_for": "used for"}  # fmt: skip
@@ -187,7 +186,7 @@ def _says_more(one: _Statement, source: Source, spans: list[Span]) -> Refusal | 
         return Refusal(one.ref, f"the quote leaves out “{negation}”; quote the whole sentence")
     telling = {stem(word) for word in words if says(word)}
     shared = telling & {stem(word) for word in said}
-    if len(telling) >= _FEW and len(shared) < _SHARE * len(telling):
+    if telling and len(shared) < max(1.0, _SHARE * len(telling)):
         return Refusal(one.ref, "its text is not what the quote says; use the words of the source")
     return None
 

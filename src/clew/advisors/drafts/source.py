@@ -225,6 +225,8 @@ class Source:
     def _runs(self, cited: bytearray, kind: str) -> Iterator[tuple[int, int]]:
         start = None
         for number, word in enumerate(self.words):
+            if not word.counts and start is not None and self.words[start].unit == word.unit:
+                continue  # an address does not end what is said around it
             if cited[number] or not word.counts or word.kind != kind:
                 if start is not None:
                     yield start, number - 1

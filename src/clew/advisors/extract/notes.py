@@ -30,7 +30,7 @@ HEADINGS: Final = {
     "IN": any_of(r"\bintegrations?\b", r"\bexternal systems?\b", r"\bschnittstellen\b", "連携"),
     "TE": any_of(r"\btech(?:nology|nologies|nical stack)?\b", r"\bstack\b", r"\btechnik\b", "技術"),
     "CP": any_of(r"\bcomponents?\b", r"\bparts\b", r"\bkomponenten\b", "構成"),
-    "PB": any_of(r"\bproblems?\b", r"\bmotivation\b", "課題|問題"),
+    "PB": any_of(r"\bproblems?\b", "課題|問題"),
     "DP": any_of(r"\bdeployment\b", r"\bhosting\b", r"\bbetrieb\b", "運用"),
     "BG": any_of(r"\bbackground\b", r"\boverview\b", r"\bhintergrund\b", "背景|概要"),
     "FE": any_of(r"\bfeatures?\b", r"\bfunctions?\b", r"\brequirements?\b", r"\bscope\b", r"\bmvp\b", r"\broadmap\b", r"\blater\b", r"\bfunktion", r"\bumfang\b", r"\banforderung", r"\bspäter\b", "機能|要件|今後"),
@@ -56,7 +56,9 @@ _LABEL = re.compile(r"([^\W\d][^.:\uff1a!?。]{1,30})[:\uff1a]\s*(?=\S)")
 _FIRST = any_of(r"\b(?:first|initial) (?:release|version)\b", r"\brelease 1\b", r"\bMVP\b", r"\bersten Version\b", "初版|最初のリリース")  # fmt: skip
 _LATER = any_of(r"\blater\b(?! than)", r"\beventually\b", r"\bin (?:the )?future\b", r"^future\b", r"\bsecond (?:release|version)\b", r"\bspäter\b", "将来|今後")  # fmt: skip
 _FOR = re.compile(
-    r"\b(?:[Aa]n?|[Tt]he|[Oo]ur|[Ee]ine?)\s(?:[\w/+-]+\s){1,4}?(?:for|für)\s((?:[\w-]+\s){0,2}?[\w-]+(?:s|en|er|innen|people|staff))\b(?=[.,;]|$|\s(?:to|that|who|and|in|with)\b)"
+    r"\b(?:[Aa]n?|[Tt]he|[Oo]ur|[Ee]ine?)\s(?:[\w/+-]+\s){0,3}?(?:app|application|system|tool|platform|service|library|website"
+    r"|portal|shop|exchange|game|program|software|assistant|\w+(?:system|verwaltung|portal|[Aa]pp))\s(?:for|für)\s"
+    r"((?:[\w-]+\s){0,2}?[\w-]+(?:s|en|er|innen|people|staff))\b(?=[.,;]|$|\s(?:to|that|who|and|in|with)\b)"
 )
 _HEADING = re.compile(r"^\s{0,3}#\s+(\S.*?)\s*#*\s*$", re.MULTILINE)
 _ARTICLE = re.compile(r"^(?:an?|the|our|eine?|der|die|das)\s+", re.IGNORECASE)
