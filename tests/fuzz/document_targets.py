@@ -19,7 +19,8 @@ from clew.history.semantic.notes import sections
 from clew.hosts.files.formats import ConfigText
 from clew.kit import jsontext
 from clew.kit.errors import ClewError
-from clew.specs.query.search import find_specs
+from clew.specs.index import cache_file
+from clew.specs.query.search import find_rows
 from clew.specs.store.config import load_config
 from clew.specs.store.store import SpecStore
 from clew.work.agents.options import WorkOptions, limits_of, worktree_settings
@@ -131,9 +132,9 @@ def read_cache(data):
     store = project.root / ".chant" / ".store"
     shutil.rmtree(store, ignore_errors=True)
     store.mkdir()
-    header = jsontext.dumps_bytes({"version": 1, "crc32": crc32(data)})
+    header = jsontext.dumps_bytes({"version": cache_file._VERSION, "crc32": crc32(data)})
     (store / "index.json").write_bytes(header + b"\n" + data)
     specs = SpecStore(project.root)
     for words in ("words", "o", "some words", as_text(data)[:20] or "x"):
-        found = find_specs(specs, words)
+        found = find_rows(specs, words)
         assert len(found) == 3 or words not in ("words", "o", "some words")

@@ -24,7 +24,7 @@ from clew.specs.change.merge_driver import merge_specs
 from clew.specs.files.criteria import append_output, parse_criteria, set_criterion
 from clew.specs.files.parse import Identity, Unreadable, make_spec, read_document
 from clew.specs.query.query import parse_query as parse_spec_query
-from clew.specs.query.search import find_specs
+from clew.specs.query.search import find_rows
 from tests.fuzz.corpus import as_text
 from tests.fuzz.document_targets import (
     edit_jsonc,
@@ -177,7 +177,7 @@ def search_specs(data):
     except ClewError as error:
         told(error.message)
         return
-    find_specs(_specs(), as_text(data))
+    find_rows(_specs(), as_text(data))
     snapshot = _specs().snapshot()
     assert set(query.fitting(snapshot.active, snapshot.graph())) <= set(snapshot.active)
 

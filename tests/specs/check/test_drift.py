@@ -5,7 +5,7 @@ import os
 import pytest
 
 from clew.specs.check.baselines import HASHES
-from clew.specs.check.drift import blob_hash, drift_of, find_drift, hashes_of
+from clew.specs.check.drift import blob_hash, find_drift, hashes_of
 from clew.specs.model import Changes
 from tests.specs.making import Project
 from tests.support.repos import Repository
@@ -32,9 +32,14 @@ FIELDS = "type: documentation\nstatus: completed\ntracks: ['src/*.py']\ntarget_f
 
 def changes(project, spec_id=A):
     return {
-        f.path: (f.change, f.field)
-        for f in drift_of(project.root, project.store.load(spec_id)).files
+        file["path"]: (file["change"], file["field"]) for file in alone(project, spec_id)["files"]
     }
+
+
+def alone(project, spec_id=A):
+    """The drift of one spec."""
+    (found,) = find_drift(project.store, [spec_id])
+    return found
 
 
 def record_hashes(project):
@@ -85,10 +90,10 @@ def test_without_a_record_the_last_commit_counts(project, repo):
 
 def test_without_a_commit_the_time_of_completion_counts(project, repo):
     project.spec(A, f"{FIELDS}\ncompleted_at: 2023-11-14T22:30:00Z")
-    assert drift_of(project.root, project.store.load(A)).baseline.startswith("commit ")
+    assert alone(project)["baseline"].startswith("commit ")
     assert changes(project) == {}
     project.spec(A, f"{FIELDS}\ncompleted_at: 2001-01-01T00:00:00Z")
-    assert drift_of(project.root, project.store.load(A)).baseline is None
+    assert alone(project)["baseline"] is None
 
 
 def test_a_clone_has_no_drift(project, repo, tmp_path_factory):
@@ -142,9 +147,7 @@ def test_many_specs_are_answered_as_each_alone(project, repo):
     ):
         project.spec(f"2026-01-22-00{number}-abc", f"status: completed\n{fields}")
     together = find_drift(project.store)
-    assert together == [
-        drift_of(project.root, project.store.load(one["id"])).as_json() for one in together
-    ]
+    assert together == [alone(project, one["id"]) for one in together]
     assert [one["changed"] for one in together[:5]] == [
         ["src/a.py (modified)", "src/b.py (modified)"],
         ["src/b.py (modified)", "new file.md (added)"],

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clew.kit.errors import Invalid, Unavailable
 from clew.specs.index import text_index
 from clew.specs.index.text_index import SPEC, Entry, Source
-from clew.specs.query.search import find_rows, find_specs, search_specs, snippets
+from clew.specs.query.search import find_rows, search_specs, snippets
 from clew.specs.store.store import SpecStore
 from tests.specs.making import Project
 
@@ -29,7 +29,7 @@ def project(tmp_path):
 
 
 def found(project, text, store=None):
-    return [head.id for head in find_specs(store or project.store, text)]
+    return [row.data["id"] for row in find_rows(store or project.store, text)]
 
 
 def test_parts_of_words_in_any_case(project):
@@ -133,8 +133,8 @@ def test_two_processes_share_an_index(project, lasting):
     script = (
         "import sys; from pathlib import Path\n"
         "from clew.specs.index import text_index; text_index.WORTH_A_FILE = 5\n"
-        "from clew.specs.query.search import find_specs; from clew.specs.store.store import SpecStore\n"
-        "print(len(find_specs(SpecStore(Path(sys.argv[1])), 'common')))\n"
+        "from clew.specs.query.search import find_rows; from clew.specs.store.store import SpecStore\n"
+        "print(len(find_rows(SpecStore(Path(sys.argv[1])), 'common')))\n"
     )
     running = [
         subprocess.Popen(
@@ -205,7 +205,7 @@ def test_the_index_finds_what_a_look_at_every_text_finds(texts, others, wanted):
 def test_a_store_that_nobody_uses_goes_with_its_index(project):
     project.spec(A)
     store = SpecStore(project.root)
-    find_specs(store, "title")
+    find_rows(store, "title")
     gone = weakref.ref(store)
     del store
     gc.collect()

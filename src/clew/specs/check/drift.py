@@ -68,11 +68,6 @@ def hashes_of(project: Path, spec: Spec) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def drift_of(project: Path, spec: Spec) -> Drift:
-    """What changed below a completed spec."""
-    return _drifts(project, [spec])[0]
-
-
 def find_drift(store: SpecStore, spec_ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
     """Every completed spec that names files, or these ones, each with what changed."""
     if spec_ids is not None:

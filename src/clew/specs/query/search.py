@@ -27,15 +27,8 @@ _LONGEST_SNIPPET = 160
 _ID_PART = re.compile(r"[0-9a-z.-]*\d[0-9a-z.-]*")
 
 
-def find_specs(store: SpecStore, text: str, snapshot: Snapshot | None = None) -> list[Head]:
-    """The active specs whose title or body contains the text, whatever its case, in order."""
-    snapshot = snapshot or store.snapshot()
-    found = _ids_with(store, snapshot, text)
-    return [head for head in snapshot.active if head.id in found]
-
-
 def find_rows(store: SpecStore, query: str, status: str | None = None) -> list[Piece]:
-    """What `find_specs` finds, each as it is listed; of one status, if that is wanted."""
+    """The active specs whose title or body contains the text, whatever its case, as listed."""
     fits, snapshot = status_filter(status), store.snapshot()
     rows, found = _rows_of(store, snapshot), _ids_with(store, snapshot, query)
     if status is None:
