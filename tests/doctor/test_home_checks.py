@@ -1,13 +1,15 @@
 """Clew's own directory: missing, open, shared, in the way, and repaired."""
 
+import errno
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from clew.doctor.checks import run_repairs
-from clew.doctor.home import close_home, home, secrets
+from clew.doctor.home import close_home, disk, home, secrets
 from clew.doctor.machine import sqlite
 from clew.doctor.model import Subject
 from clew.kit.errors import Conflict
@@ -73,7 +75,7 @@ def test_a_home_that_refuses_files_fails(monkeypatch):
     check = home(SUBJECT)
 
     assert check.status == "fail"
-    assert check.summary == "/proc/self/fd is not writable"
+    assert check.summary == "/proc/self/fd is not writable: No such file or directory"
     assert sqlite(SUBJECT).status == "ok"
 
 
@@ -167,3 +169,38 @@ def test_everything_in_a_directory_of_secrets_is_one(own_home, monkeypatch):
     (folder / "link").symlink_to(own_home / "elsewhere")
 
     assert secrets(SUBJECT).summary == "Readable by other users: ~/.clew/secrets/seal"
+
+
+def test_files_of_worktrees_and_clones_are_none_of_its_business(own_home):
+    """Sources may be named like secrets; their modes are git's."""
+    for place in ("worktrees/shop-1/2026-01-01-001-abc", "clones/r/secrets", "texts"):
+        folder = own_home / ".clew" / place
+        folder.mkdir(parents=True)
+        for name in ("keys.py", "token", "secret.txt"):
+            (folder / name).write_text("x")
+            (folder / name).chmod(0o644)
+    check = secrets(SUBJECT)
+    assert check.status == "ok"
+    assert check.repair is None
+
+
+def test_a_full_disk_is_named(monkeypatch):
+    assert disk(SUBJECT).status == "ok"
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: SimpleNamespace(total=1e9, free=5e6))
+    check = disk(SUBJECT)
+    assert check.status == "fail"
+    assert "The disk is almost full" in check.summary
+    assert "5 MB free" in check.summary
+
+
+def test_a_disk_that_takes_nothing_is_named(own_home, monkeypatch):
+    (own_home / ".clew").mkdir(mode=0o700)
+
+    def refuse(**_settings):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    check = home(SUBJECT)
+    assert check.summary == "~/.clew is not writable: No space left on device"
+    assert check.fix == "df -h ~/.clew"
+    assert check.repair is None

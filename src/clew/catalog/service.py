@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from clew import __version__
 from clew.catalog.validate import check_arguments
-from clew.kit.errors import NotFound
+from clew.kit.errors import ClewError, NotFound
+from clew.protocol.errors import RpcError
 from clew.protocol.service import Service, UnknownTool
 
 TYPE_CHECKING = False
@@ -168,7 +169,7 @@ class CatalogService(Service):
 
 def _refusal(error: Exception) -> Exception | None:
     """What a disk or a database refused, in words for the caller; None for every other error."""
-    if not isinstance(error, OSError) and error.__class__.__module__ != "sqlite3":
+    if isinstance(error, ClewError | RpcError):
         return None
     from clew.kit.system_errors import refusal
 

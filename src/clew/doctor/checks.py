@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from clew.doctor import home, hosts, machine, project
+from clew.doctor import databases, home, hosts, machine, project
 from clew.doctor.model import Check, Subject, shell_path
 from clew.kit.errors import ClewError
 from clew.kit.text.display import os_reason, shown_text
@@ -21,10 +21,12 @@ CHECKS: tuple[CheckFunction, ...] = (
     machine.commands,
     machine.extras,
     home.home,
+    home.disk,
     home.secrets,
     project.project,
     project.specs,
     project.history,
+    databases.databases,
     hosts.hosts,
 )
 

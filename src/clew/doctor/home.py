@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import stat
 import tempfile
 from contextlib import suppress
@@ -16,7 +18,8 @@ from clew.kit.project import clew_home
 
 OTHERS = 0o077
 SECRET_WORDS = {"token", "tokens", "secret", "secrets", "credentials", "password", "key", "keys"}
-_MOST_ENTRIES = 20_000
+_OWN_DIRECTORIES = ("secrets", "http", "tasks", "backups", "crashes", "locks")
+_LITTLE = 20_000_000  # bytes
 _OWN_PLACE = "export CLEW_HOME=~/.clew"
 
 
@@ -43,10 +46,37 @@ def _state(place: Path) -> Check:
     if state.st_uid != os.getuid():
         fix = f"sudo chown -R {os.getuid()} {shell_path(place)}"
         return Check("home", "fail", f"{shown} belongs to another user", fix=fix)
-    if not is_writable(place):
+    refused = write_problem(place)
+    if refused is not None:
+        return _unwritable(place, shown, refused)
+    return _permissions(place, shown, stat.S_IMODE(state.st_mode))
+
+
+def disk(subject: Subject) -> Check:
+    """Whether there is room for what Clew writes."""
+    from clew.history.store.sqlite import database_path
+
+    places = [database_path(subject.settings)]
+    with suppress(Unavailable):  # another check reports it
+        places.append(clew_home())
+    tight = dict[str, float]()
+    for place in places:
+        there = next((one for one in (place, *place.absolute().parents) if one.exists()), Path("/"))
+        room = shutil.disk_usage(there)
+        if room.total and room.free < _LITTLE:
+            tight[show_path(there)] = room.free / 1e6
+    if not tight:
+        return Check("disk", "ok", "There is room for what Clew writes")
+    named = ", ".join(f"{name}: {free:.0f} MB free" for name, free in tight.items())
+    return Check("disk", "fail", f"The disk is almost full ({named})", fix="df -h")
+
+
+def _unwritable(place: Path, shown: str, refused: OSError) -> Check:
+    if refused.errno in (errno.EACCES, errno.EPERM):
         fix = f"chmod 700 {shell_path(place)}"
         return Check("home", "fail", f"{shown} is not writable", fix=fix, repair=close_home)
-    return _permissions(place, shown, stat.S_IMODE(state.st_mode))
+    summary = f"{shown} is not writable: {refused.strerror}"
+    return Check("home", "fail", summary, fix=f"df -h {shell_path(place)}")
 
 
 def secrets(_subject: Subject) -> Check:
@@ -115,11 +145,18 @@ def _is_shared(place: Path) -> bool:
 
 def is_writable(place: Path) -> bool:
     """Whether a file can be made in this directory, by making one that goes away again."""
+    return write_problem(place) is None
+
+
+def write_problem(place: Path) -> OSError | None:
+    """Why no file can be written in this directory."""
     try:
-        with tempfile.TemporaryFile(dir=place):
-            return True
-    except OSError:
-        return False
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        return error
+    return None
 
 
 def _open_secrets() -> list[Path]:
@@ -148,9 +185,9 @@ def _sounds_secret(path: Path) -> bool:
 
 
 def _files(place: Path) -> list[Path]:
+    """Clew's own files there; worktrees and clones are other people's."""
     found: list[Path] = []
-    for directory, _, names in os.walk(place):
-        found.extend(Path(directory, name) for name in names)
-        if len(found) > _MOST_ENTRIES:
-            break
+    for inside in (place, *(place / name for name in _OWN_DIRECTORIES)):
+        with suppress(OSError):
+            found += [path for path in inside.iterdir() if path.is_file()]
     return found

@@ -66,7 +66,7 @@ def remove_leftovers(subject: Subject) -> str:
 
 def history(subject: Subject) -> list[Check]:
     """Whether the history index is readable and up to date."""
-    from clew.history.store.sqlite import SqliteHistory, database_path
+    from clew.history.store.sqlite import SqliteHistory, database_path, rebuild_command
     from clew.history.sync.freshness import list_repos
 
     path = database_path(subject.settings)
@@ -76,7 +76,7 @@ def history(subject: Subject) -> list[Check]:
         with SqliteHistory.read(path) as store:
             repositories = list_repos(store)["repos"]
     except ClewError as error:
-        fix = f"mv {shell_path(path)} {shell_path(path)}.old && commitmux init"
+        fix = rebuild_command(path)
         return [Check("history index", "fail", error.message, detail=show_path(path), fix=fix)]
     stale = [repo["name"] for repo in repositories if repo["stale"]]
     if stale:

@@ -6,14 +6,22 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from clew.kit import jsontext
-from clew.kit.errors import Unavailable
+from clew.kit.errors import ClewError, Unavailable
 from clew.kit.files import private_directory
 
 BUSY_SECONDS = 30.0
+_LOOK_SECONDS = 3.0
+_LOOK_STEPS = 10_000
+_opened: dict[Path, tuple[str, ...]] = {}  # what to look at when a row makes no sense
+
+
+class UnsuitableDatabase(sqlite3.DatabaseError):
+    """A file that is not the database it should be: another program's, or with parts missing."""
 
 
 def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
@@ -23,6 +31,7 @@ def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
         _use_wal(connection)
         connection.execute("PRAGMA synchronous=FULL")
         _migrate(connection, migrations, path)
+    _opened[path] = tuple(migrations)
     return connection
 
 
@@ -31,6 +40,8 @@ def _use_wal(connection: sqlite3.Connection) -> None:
     limit = time.monotonic() + BUSY_SECONDS
     while True:
         try:
+            if _version(connection) == 0:  # nothing of another program's file is changed
+                _refuse_missing(connection, ())
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
@@ -40,8 +51,11 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def open_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, whatever is asked of it."""
+def open_read_only(path: Path, migrations: Sequence[str] = ()) -> sqlite3.Connection:
+    """A connection that cannot write, whatever is asked of it.
+
+    With `migrations`, the file must have just the schema that they make.
+    """
     if not path.exists():
         raise Unavailable(f"No database at {path}")
     from urllib.parse import quote
@@ -49,6 +63,9 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     mode = "mode=ro&immutable=1" if is_frozen(path) else "mode=ro"
     with _connecting(f"file:{quote(str(path))}?{mode}") as connection:
         connection.execute("PRAGMA query_only=ON")
+        if migrations:
+            _refuse_other_schema(connection, tuple(migrations), path)
+            _opened[path] = tuple(migrations)
     return connection
 
 
@@ -70,6 +87,7 @@ def _connecting(database: Path | str) -> Iterator[sqlite3.Connection]:
         raise
 
 
+@cache
 def read_migrations(directory: Path) -> tuple[str, ...]:
     """The scripts of a directory, `0001_what.sql` and so on, in their order without a gap."""
     files = sorted(directory.glob("[0-9]*.sql"))
@@ -109,18 +127,112 @@ def json_list(values: Iterable[object]) -> str:
 
 def _migrate(connection: sqlite3.Connection, migrations: Sequence[str], path: Path) -> None:
     if _version(connection) == len(migrations):
+        _refuse_missing(connection, tuple(migrations))
         return
     with writing(connection):
         version = _version(connection)
-        if version > len(migrations):
-            raise Unavailable(
-                f"{path} was written by a newer Clew (schema {version})",
-                "Upgrade Clew, or move the file away to start over.",
-            )
+        _refuse_newer(version, len(migrations), path)
+        _refuse_missing(connection, tuple(migrations[:version]))
         for number, script in enumerate(migrations[version:], start=version + 1):
             for statement in _statements(script):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
+
+
+def _refuse_newer(version: int, known: int, path: Path) -> None:
+    if version > known:
+        raise Unavailable(
+            f"{path} was written by a newer Clew (schema {version}; this one knows {known})",
+            "Upgrade Clew, or move the file away to start over.",
+        )
+
+
+def _refuse_other_schema(
+    connection: sqlite3.Connection, migrations: tuple[str, ...], path: Path
+) -> None:
+    version = _version(connection)
+    _refuse_newer(version, len(migrations), path)
+    _refuse_missing(connection, migrations[:version])
+    if version < len(migrations):
+        raise UnsuitableDatabase(
+            f"its schema is older (schema {version}); writing to it once upgrades it"
+        )
+
+
+def _refuse_missing(connection: sqlite3.Connection, migrations: tuple[str, ...]) -> None:
+    """Refuse a file that lacks what its version should have, or has what nobody here made."""
+    found = _names(connection)
+    if not migrations and found:
+        raise UnsuitableDatabase("it is the database of another program")
+    missing = sorted(_names_made_by(migrations) - found)
+    if missing:
+        raise UnsuitableDatabase(f"it lacks {', '.join(missing[:3])}")
+
+
+def problem_of(path: Path, migrations: Sequence[str]) -> str | None:
+    """What is wrong with a database; of a large one, what shows in a few seconds."""
+    end = time.monotonic() + _LOOK_SECONDS
+    try:
+        with closing(open_read_only(path, migrations)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > end, _LOOK_STEPS)
+            strange = _columns(connection, migrations) ^ _columns_made_by(tuple(migrations))
+            if strange:
+                return f"its columns are others: {', '.join(sorted(strange)[:3])}"
+            said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    except sqlite3.OperationalError as error:
+        code = error.sqlite_errorcode & 0xFF
+        return None if code in (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY) else str(error)
+    except (sqlite3.DatabaseError, ClewError, UnicodeDecodeError) as error:
+        return str(error)
+    return None if said == "ok" else said.splitlines()[-1]
+
+
+def damage_of_opened() -> tuple[Path, str] | None:
+    """The first database opened by this process that is damaged, and how."""
+    for path, migrations in list(_opened.items()):
+        problem = problem_of(path, migrations) if path.is_file() else None
+        if problem:
+            return path, problem
+    return None
+
+
+def _columns(connection: sqlite3.Connection, migrations: Sequence[str]) -> frozenset[str]:
+    """Every column of every table and view that the scripts make."""
+    rows = connection.execute(
+        "SELECT s.name || '.' || c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c"
+        " WHERE s.type IN ('table', 'view') AND s.name IN (SELECT value FROM json_each(?))",
+        (json_list(_names_made_by(tuple(migrations))),),
+    )
+    return frozenset(row[0] for row in rows)
+
+
+@cache
+def _columns_made_by(migrations: tuple[str, ...]) -> frozenset[str]:
+    with _made_in_memory(migrations) as connection:
+        return _columns(connection, migrations)
+
+
+def _names(connection: sqlite3.Connection) -> frozenset[str]:
+    rows = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    )
+    return frozenset(row[0] for row in rows)
+
+
+@cache
+def _names_made_by(migrations: tuple[str, ...]) -> frozenset[str]:
+    """The tables, views, indexes and triggers that these scripts make, tried in memory."""
+    with _made_in_memory(migrations) as connection:
+        return _names(connection)
+
+
+@contextmanager
+def _made_in_memory(migrations: tuple[str, ...]) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for script in migrations:
+            for statement in _statements(script):
+                connection.execute(statement)
+        yield connection
 
 
 def _statements(script: str) -> Iterator[str]:

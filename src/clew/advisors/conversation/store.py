@@ -21,6 +21,7 @@ from clew.kit.errors import Invalid, NotFound
 from clew.kit.files import private_directory
 from clew.kit.project import clew_home
 from clew.kit.sqlite import open_database, read_migrations, writing
+from clew.kit.system_errors import database_refusal
 from clew.kit.text.display import clipped, shown_text
 from clew.kit.times import utc_now
 
@@ -32,7 +33,7 @@ MOST_TURNS = 1000
 MOST_LISTED = 1000
 _LONGEST_NOTE = 20_000
 _HEAD = ("id", "title", "project", "version", "created", "updated")
-_MIGRATIONS = Path(__file__).with_name("migrations")
+MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 @dataclass(frozen=True)
@@ -186,9 +187,12 @@ def opened_store() -> Iterator[ConversationStore]:
     """The store, for the length of a call."""
     path = database_path()
     private_directory(path.parent)
-    with closing(open_database(path, read_migrations(_MIGRATIONS))) as database:
-        path.chmod(0o600)
-        yield _SqliteStore(database)
+    try:
+        with closing(open_database(path, read_migrations(MIGRATIONS))) as database:
+            path.chmod(0o600)
+            yield _SqliteStore(database)
+    except sqlite3.DatabaseError as error:
+        raise database_refusal("The store of conversations", path, error) from error
 
 
 class _SqliteStore(ConversationStore):

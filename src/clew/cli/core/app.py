@@ -174,11 +174,9 @@ def _explained(error: Exception, name: str, arguments: list[str]) -> ClewError:
         return ClewError(error.format_message())
     if isinstance(error, OSError) and not isinstance(error, ValueError):
         return _as_refusal(error)
-    if error.__class__.__module__ == "sqlite3":
-        from clew.kit.system_errors import refusal
+    from clew.kit.system_errors import refusal
 
-        return refusal(error) or _as_bug(error, name, arguments)
-    return _as_bug(error, name, arguments)
+    return refusal(error) or _as_bug(error, name, arguments)
 
 
 def _as_usage_error(error: click.UsageError) -> UsageError:

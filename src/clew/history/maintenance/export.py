@@ -41,7 +41,7 @@ def _write(store: HistoryStore, repo: Repo, made: Path) -> int:
 
 def attach_snapshot(store: HistoryStore, file: Path, name: str | None = None) -> tuple[Repo, int]:
     """Take a snapshot into this index; the repository it became, and how many commits."""
-    with SqliteHistory.read(file) as source:
+    with SqliteHistory.read(file, any_schema=True) as source:
         try:
             repo = _only_repo(source, file)
             wanted = check_name(name if name is not None else repo.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -14,7 +14,7 @@ from clew.history.store.paths import SqlitePaths
 from clew.history.store.repositories import SqliteRepositories
 from clew.history.store.text import SqliteText
 from clew.history.store.writes import SqliteWrites
-from clew.kit.errors import Unavailable
+from clew.kit.errors import ClewError, Unavailable
 from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
 
 _Value = TypeVar("_Value")
@@ -60,12 +60,12 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
         return cls.create(path)
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path, *, any_schema: bool = False) -> Self:
         """Open an index that exists, for reading only."""
         _require(path)
         connection = None
         try:
-            connection = open_read_only(path)
+            connection = open_read_only(path, () if any_schema else migrations())
             connection.execute("SELECT count(*) FROM repos")
         except sqlite3.DatabaseError as error:
             if connection is not None:
@@ -93,6 +93,10 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
         try:
             yield self
         finally:
+            self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        if self.connection.in_transaction:  # a damaged file may have ended it
             self.connection.execute("ROLLBACK")
 
     @contextmanager
@@ -141,9 +145,41 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
 
 
 def _unusable(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:
-    from clew.kit.system_errors import next_step
+    from clew.kit.system_errors import is_damage, next_step
 
-    return Unavailable(f"Cannot {what} the database at {path}: {error}", next_step(error))
+    step = next_step(error)
+    if is_damage(error):
+        step = f"Move it away and build it again:\n  {rebuild_command(path)}"
+    return Unavailable(f"Cannot {what} the database at {path}: {error}", step)
+
+
+def rebuild_command(path: Path) -> str:
+    """The commands that put a new index in the place of a damaged one."""
+    from shlex import quote
+
+    from clew.kit.system_errors import moved_away
+
+    place = f"--db {quote(str(path))}"
+    added = [f"add-repo {repo} {place}" for repo in _registered(path) or ("PATH",)]
+    steps = (f"init {place}", *added, f"sync {place}")
+    return " && ".join([moved_away(path), *(f"commitmux {step}" for step in steps)])
+
+
+def _registered(path: Path) -> tuple[str, ...]:
+    """The repositories that a damaged index still names, as `add-repo` takes them."""
+    from shlex import quote
+
+    try:
+        with closing(open_read_only(path)) as connection:
+            rows = connection.execute(
+                "SELECT name, local_path, remote_url, managed_clone FROM repos"
+            )
+            return tuple(
+                f"{f'--url {quote(url)}' if is_clone and url else quote(place)} --name {quote(name)}"
+                for name, place, url, is_clone in rows
+            )
+    except (sqlite3.Error, ClewError, OSError, TypeError):
+        return ()
 
 
 def _require(path: Path) -> None:

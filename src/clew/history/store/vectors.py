@@ -47,8 +47,7 @@ class VectorFile:
         """Open an index's vectors for writing; the file is made if there is none."""
         path = vectors_path(index)
         try:
-            migrations = read_migrations(Path(__file__).parent / "vector_migrations")
-            connection = open_database(path, migrations)
+            connection = open_database(path, migrations())
             connection.execute("PRAGMA synchronous=NORMAL")  # it can be built again
         except sqlite3.DatabaseError as error:
             raise _damaged("open", path, error) from error
@@ -60,13 +59,10 @@ class VectorFile:
         path = vectors_path(index)
         if not path.exists():
             raise Unavailable("There are no vectors yet", EMBED_HINT)
-        found = cls(open_read_only(path))
         try:
-            found.about()
+            return cls(open_read_only(path, migrations()))
         except sqlite3.DatabaseError as error:
-            found.close()
             raise _damaged("read", path, error) from error
-        return found
 
     def __enter__(self) -> Self:
         return self
@@ -165,6 +161,11 @@ class VectorFile:
             ).fetchone()
             self._connection.execute(f"DELETE FROM chunks WHERE {others}", (json_list(repo_ids),))  # noqa: S608
         return int(row[0])
+
+
+def migrations() -> tuple[str, ...]:
+    """The scripts that make the schema, one for each version."""
+    return read_migrations(Path(__file__).parent / "vector_migrations")
 
 
 def _damaged(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:

@@ -17,7 +17,7 @@ from clew.history.sync.clones import fetch_clone
 from clew.history.sync.ingest import SyncResult, sync_repo
 from clew.history.sync.repositories import index_lock
 from clew.kit.errors import ClewError, Invalid
-from clew.kit.locks import try_lock
+from clew.kit.locks import HeldLock, try_lock
 
 Progress = Callable[[int], None]
 
@@ -38,21 +38,27 @@ def bring_up_to_date(
     With `may_skip` nothing is done while another sync of the repository waits for its turn: it
     will look at the refs only then, and so see everything that is there now.
     """
-    queue = try_lock(store.path.with_name(f"{store.path.name}.queue-{repo.repo_id}"))
+    waiting = store.path.with_name(f"{store.path.name}.queue-{repo.repo_id}")
+    queue = try_lock(waiting)
     if queue is None and may_skip:
         return SyncResult()
     try:
         if repo.managed_clone:
             _fetch(store, repo)
         with index_lock(store):
-            if queue is not None:
-                queue.release()
+            _leave(queue, waiting)
             done = _rebuild(store, repo, progress) if full else sync_repo(store, repo, progress)
     finally:
-        if queue is not None:
-            queue.release()
+        _leave(queue, waiting)
     problem = _embed(store, repo)
     return replace(done, problems=(*done.problems, problem)) if problem else done
+
+
+def _leave(queue: HeldLock | None, file: Path) -> None:
+    """Let the next one wait; its file is its own."""
+    if queue is not None and queue.fileno() >= 0:
+        file.unlink(missing_ok=True)
+        queue.release()
 
 
 def _fetch(store: HistoryStore, repo: Repo) -> None:

@@ -7,6 +7,7 @@ worked on, while the lock of the server that ran it is free, was interrupted.
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -17,9 +18,10 @@ from clew.kit.files import private_directory
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
 from clew.kit.sqlite import open_database, read_migrations, writing
+from clew.kit.system_errors import database_refusal
 from clew.protocol.errors import invalid_params
 
-_MIGRATIONS = Path(__file__).with_name("migrations")
+MIGRATIONS = Path(__file__).with_name("migrations")
 TTL_SECONDS = 24 * 3600
 FINAL = ("completed", "failed", "cancelled")
 
@@ -29,7 +31,11 @@ class TaskStore:
 
     def __init__(self, directory: Path) -> None:
         self._directory = private_directory(directory)
-        self._database = open_database(directory / "tasks.sqlite3", read_migrations(_MIGRATIONS))
+        path = directory / "tasks.sqlite3"
+        try:
+            self._database = open_database(path, read_migrations(MIGRATIONS))
+        except sqlite3.DatabaseError as error:
+            raise database_refusal("The store of tasks", path, error) from error
         self._guard = threading.Lock()
         self.owner = secrets.token_hex(8)
         self._claim = try_lock(self._lock_path(self.owner))

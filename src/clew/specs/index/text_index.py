@@ -24,6 +24,7 @@ from typing import NamedTuple
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.project import clew_home
 from clew.kit.sqlite import json_list, open_database, read_migrations, writing
+from clew.kit.system_errors import is_damage
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.times import parse_iso
 from clew.specs.files.ids import date_of
@@ -360,7 +361,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         return open_database(path, read_migrations(_MIGRATIONS))
     except (sqlite3.DatabaseError, OSError, ClewError) as error:
-        if type(error) is sqlite3.DatabaseError:  # no database: something else was written there
+        if is_damage(error):  # it holds nothing that the project has not
             with suppress(OSError):
                 path.unlink()
         return open_database(Path(":memory:"), read_migrations(_MIGRATIONS))

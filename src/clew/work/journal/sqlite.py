@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from clew.kit import jsontext
-from clew.kit.errors import Conflict, NotFound, Unavailable
+from clew.kit.errors import Conflict, NotFound
 from clew.kit.jsontext import JsonObject
 from clew.kit.paths import ProjectPaths
 from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
+from clew.kit.system_errors import database_refusal
 from clew.work.journal.active import IS_ACTIVE
 from clew.work.journal.interface import Journal
 from clew.work.model import (
@@ -61,7 +62,7 @@ class SqliteJournal:
         self._path = path
         with self._explained():
             self._database = (
-                open_read_only(path)
+                open_read_only(path, read_migrations(MIGRATIONS))
                 if read_only
                 else open_database(path, read_migrations(MIGRATIONS))
             )
@@ -339,10 +340,7 @@ class SqliteJournal:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise Unavailable(
-                f"The journal of runs cannot be used: {error}: {self._path}",
-                "If it is damaged, move it away: branches, worktrees and logs do not depend on it.",
-            ) from error
+            raise database_refusal("The journal of runs", self._path, error) from error
 
 
 @contextmanager
