@@ -93,7 +93,7 @@ def test_every_host_has_a_page_that_says_all(key):
     assert f"docs/how-to/{key}.md" in text_of(ROOT / "README.md")
     assert f"how-to/{key}.md" in text_of(ROOT / "docs" / "README.md")
     assert page.startswith(f"# Register with {host.title}\n")
-    assert host.next_for(host.default_scope) in page
+    assert all(host.next_for(scope, "clew") in page for scope in host.scopes)
     for template in (*host.project_files, *host.user_files["linux"], *host.user_files["darwin"]):
         system = "darwin" if template in host.user_files["darwin"] else "linux"
         assert f"`{docgen.shown_path(template, host, system)}`" in page

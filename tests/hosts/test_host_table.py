@@ -10,10 +10,10 @@ from clew.kit.errors import UsageError
 WORDS = ServerWords("clew", ("serve",))
 
 
-def test_the_table_has_the_nine_hosts():
+def test_the_table_has_the_ten_hosts():
     assert list(HOSTS) == [
         "claude-code", "claude-desktop", "cursor", "vscode", "zed", "codex", "gemini",
-        "opencode", "copilot",
+        "opencode", "copilot", "qwen",
     ]  # fmt: skip
 
 
@@ -43,6 +43,8 @@ def test_the_table_has_the_nine_hosts():
         ("opencode", "project", "linux", "P/opencode.json"),
         ("copilot", "user", "linux", "H/.copilot/mcp-config.json"),
         ("copilot", "project", "linux", "P/.github/mcp.json"),
+        ("qwen", "user", "linux", "H/.qwen/settings.json"),
+        ("qwen", "project", "linux", "P/.qwen/settings.json"),
     ],
 )  # fmt: skip
 def test_every_file_is_where_its_host_looks(machine, monkeypatch, key, scope, system, expected):

@@ -126,7 +126,10 @@ def _set_up(host: Host) -> str:
     lines += [f"This registers Clew for {meaning[host.default_scope]}."]
     lines += [f"For {meaning[scope]}: `clew setup {host.key} --scope {scope}`." for scope in others]
     lines += ["Clew then starts the command it wrote and lists the server's tools.", ""]
-    lines += [f"Next: {host.next_for(host.default_scope)}", ""]
+    steps = {host.next_for(scope, "clew"): scope for scope in (host.default_scope, *others)}
+    for number, (step, scope) in enumerate(steps.items()):
+        where = "" if number == 0 else f", for {meaning[scope]}"
+        lines += [f"Next{where}: {step}", ""]
     return "\n".join(lines)
 
 

@@ -74,7 +74,7 @@ class Host:
     (where this system keeps applications' settings), `{own}` (the directory that `own_variable`
     names, or else `own_default`). Of several files the first that exists counts, else the first.
     `after` is what a person does once Clew is registered; `after_in_project` replaces it
-    where the project scope needs something else.
+    where the project scope needs something else; in both, `{name}` is that of the server.
     """
 
     key: str
@@ -99,6 +99,7 @@ class Host:
         """The scopes this host knows."""
         return tuple(scope for scope in SCOPES if scope == "user" or self.project_files)
 
-    def next_for(self, scope: Scope) -> str:
-        """What a person does after registering in this scope."""
-        return (self.after_in_project if scope == "project" else "") or self.after
+    def next_for(self, scope: Scope, name: str) -> str:
+        """What a person does after registering a server of this name in this scope."""
+        text = (self.after_in_project if scope == "project" else "") or self.after
+        return text.format(name=name)

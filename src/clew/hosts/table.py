@@ -24,7 +24,10 @@ _TABLE = (
         shape=Shape(first=_STDIO),
         add_command="claude mcp add -s {scope} {name} -- {words}",
         after="Restart Claude Code; /mcp shows the server.",
-        after_in_project="Restart Claude Code; it asks once before it trusts a project's servers.",
+        after_in_project=(
+            "Start `claude` in the project and approve the server. Until then `claude mcp list` shows it "
+            "as pending approval, and it is not used."
+        ),
         programs=("claude",),
         marks=("{home}/.claude", "{own}/.claude.json"),
     ),
@@ -93,7 +96,10 @@ _TABLE = (
         default_scope="user",
         add_command="codex mcp add {name} -- {words}",
         after="Restart Codex.",
-        after_in_project="Restart Codex. The file counts only where Codex trusts the project.",
+        after_in_project=(
+            "Start `codex` in the project and trust it when asked. Codex ignores the file of a project "
+            "that it does not trust; `codex mcp list` then does not show the server."
+        ),
         programs=("codex",),
         marks=("{own}",),
     ),
@@ -104,7 +110,10 @@ _TABLE = (
         user_files=_everywhere("{home}/.gemini/settings.json"),
         default_scope="user",
         add_command="gemini mcp add -s {scope} {name} {words}",
-        after="Restart Gemini CLI; /mcp shows the server.",
+        after=(
+            "Start `gemini` in the project, trust the folder (/permissions trust), and restart it; /mcp "
+            "shows the server. In a folder that it does not trust, Gemini CLI starts no servers at all."
+        ),
         programs=("gemini",),
         marks=("{home}/.gemini",),
     ),
@@ -118,7 +127,7 @@ _TABLE = (
             first={"type": "local"}, last={"enabled": True}, joined=True, env_key="environment"
         ),
         format="jsonc",
-        add_command="opencode mcp add",
+        add_command="opencode mcp add {name} -- {words}",
         after="Restart opencode.",
         programs=("opencode",),
         marks=("{xdg}/opencode",),
@@ -132,9 +141,30 @@ _TABLE = (
         own_default="{home}/.copilot",
         shape=Shape(first={"type": "local"}, last={"tools": ["*"]}),
         default_scope="user",
-        add_command="/mcp add   (inside a Copilot CLI session)",
-        after="Restart Copilot CLI; /mcp show lists the server.",
+        add_command="copilot mcp add {name} -- {words}",
+        after="Restart Copilot CLI; `copilot mcp list` shows the server.",
+        after_in_project=(
+            "Start `copilot` in the project and trust the folder when asked. In a folder that it does "
+            "not trust, Copilot CLI does not read the file; `copilot mcp list` shows what it reads."
+        ),
         programs=("copilot",),
+        marks=("{own}",),
+    ),
+    Host(
+        key="qwen",
+        title="Qwen Code",
+        project_files=("{project}/.qwen/settings.json",),
+        user_files=_everywhere("{own}/settings.json"),
+        own_variable="QWEN_HOME",
+        own_default="{home}/.qwen",
+        default_scope="user",
+        add_command="qwen mcp add -s {scope} {name} {words}",
+        after="Restart Qwen Code; `qwen mcp list` shows the server.",
+        after_in_project=(
+            "Run `qwen mcp approve {name}` in the project, then restart Qwen Code. Until then "
+            "`qwen mcp list` shows the server as pending approval, and it is not used."
+        ),
+        programs=("qwen",),
         marks=("{own}",),
     ),
 )

@@ -297,7 +297,7 @@ def _next_steps(plan: _Plan, hosts: list[dict[str, Any]]) -> list[str]:
         for target, item in zip(plan.targets, hosts, strict=True)
         if item["status"] not in ("already", "failed")
     ]
-    return [f"Next: {target.host.next_for(target.scope)}" for target in fresh]
+    return [f"Next: {target.host.next_for(target.scope, target.face.name)}" for target in fresh]
 
 
 def _undo_commands(

@@ -67,7 +67,7 @@ def setup(  # noqa: PLR0913 - one parameter per option
 
     The entry is merged into the host's own file: every other byte, with comments and order, stays.
     HOST is one of: claude-code, claude-desktop, cursor, vscode, zed, codex, gemini, opencode,
-    copilot.
+    copilot, qwen.
     """
     if only_print + only_check + remove > 1:
         raise UsageError("--print, --check and --remove exclude each other", "Choose one.")
@@ -102,7 +102,7 @@ def _registered(report: Report, project: str | None, *, dry_run: bool) -> Outcom
     parts += [f"Note: {note}" for note in report.notes]
     if not dry_run and report.status != "already":
         target = report.target
-        parts.append(f"Next: {target.host.next_for(target.scope)}")
+        parts.append(f"Next: {target.host.next_for(target.scope, target.face.name)}")
         parts.append(f"Undo: {target.setup_line(project)} --remove")
     return Outcome({**report.data(), "dry_run": dry_run}, tuple(parts))
 

@@ -13,20 +13,12 @@ from clew.cli.core.options import flag, project_option
 from clew.cli.setup.init import is_interactive
 from clew.hosts.model import Scope
 from clew.hosts.register import Report
+from clew.hosts.table import HOSTS
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Outcome
 from clew.kit.paths import ProjectPaths
 
-_AGENTS = {
-    "claude": "claude-code",
-    "claude-desktop": "claude-desktop",
-    "cursor": "cursor",
-    "codex": "codex",
-    "gemini": "gemini",
-    "opencode": "opencode",
-    "vscode": "vscode",
-    "zed": "zed",
-}
+_AGENTS = {"claude": "claude-code", **{key: key for key in HOSTS if key != "claude-code"}}
 _SHOWN = {"already": "unchanged"}
 
 
@@ -81,13 +73,17 @@ def init(  # noqa: PLR0913 - one parameter per option
     registered = [_register(agent, root) for agent in agents]
     words = "Initialized chant" if made.created else "Chant is already initialized"
     lines = [f"{words} in {root / '.chant'}", *(f"  wrote {path}" for path in made.written)]
-    lines += [*notes, *(f"  {agent}: {state} ({path})" for agent, state, path in registered)]
+    lines += notes
+    for agent, state, path, after in registered:
+        lines += [f"  {agent}: {state} ({path})", f"    {after}"]
     lines.append('Next: chant add "what is to be done"')
     data: dict[str, Any] = {
         "project": str(root),
         "created": made.created,
         "written": made.written,
-        "agents": [dict(zip(("agent", "status", "path"), one, strict=True)) for one in registered],
+        "agents": [
+            dict(zip(("agent", "status", "path", "next"), one, strict=True)) for one in registered
+        ],
     }
     return Outcome(data, tuple(lines))
 
@@ -126,13 +122,13 @@ def _ask(proposed: str) -> tuple[str, tuple[str, ...]]:
     return name, () if agent == "none" else (agent,)
 
 
-def _register(agent: str, root: Path) -> tuple[str, str, str]:
+def _register(agent: str, root: Path) -> tuple[str, str, str, str]:
     from clew.hosts.paths import short
     from clew.hosts.register import make_target, register
-    from clew.hosts.table import find_host
 
-    host = find_host(_AGENTS[agent])
+    host = HOSTS[_AGENTS[agent]]
     scope: Scope | None = "project" if host.project_files else None
     target = make_target(host, scope, FACES["chant"], root)
     report: Report = register(target)
-    return agent, _SHOWN.get(report.status, report.status), short(target.path)
+    after = host.next_for(target.scope, target.face.name)
+    return agent, _SHOWN.get(report.status, report.status), short(target.path), after
