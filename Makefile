@@ -88,7 +88,8 @@ conformance: setup
 
 # The real agent programs against a scripted model. `AGENTS="codex --rows good,resume"` is a part.
 agents: setup
-	$(BIN)/python -m tests.agents --record $(or $(AGENTS),--together)
+	$(BIN)/python -m tests.agents --record $(or $(AGENTS),--together); code=$$?; \
+		$(COG) -r docs/reference/agents.md; exit $$code
 
 agents-ci: setup
 	$(BIN)/python -m tests.agents --brief --minutes 6

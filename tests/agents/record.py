@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clew import __version__
 from tests.agents.install import PINS
+from tests.agents.rows import ROWS
 
 FILE = Path(__file__).with_name("proven.json")
 GREEN, RED, OPEN = "✓", "✗", "·"
@@ -52,7 +53,7 @@ def own_version():
     return __version__
 
 
-def tables(rows):
+def tables(rows=ROWS):
     """The generated part of the page: the matrix, its red cells, the long runs."""
     record = read()
     agents = {name: record["agents"][name] for name in (*PINS, *_OWN) if name in record["agents"]}
@@ -64,7 +65,7 @@ def tables(rows):
             f"| {title(name)} | {entry['version']} | {entry['date']} | {' | '.join(marks)} |"
         )
     lines += ["", *_red(agents, rows), *_long_runs(record)]
-    return "\n".join(lines) + "\n"
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def _mark(cell):

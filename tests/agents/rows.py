@@ -28,6 +28,16 @@ FAULTS = {
     "garbage": ("network", "agent", "no_work"),
 }
 AS_ROOT = "root"  # the good case; the others are an ordinary user's
+# The hosts behind the programs, and what their own list says of a server in a project that nobody has
+# trusted or approved yet: what Clew's hints are about.
+HOSTS = {
+    "claude": ("claude-code", "Pending approval"),
+    "codex": ("codex", "No MCP servers"),
+    "opencode": ("opencode", "clew"),
+    "gemini": ("gemini", "folder is untrusted"),
+    "copilot": ("copilot", "No MCP servers"),
+    "qwen": ("qwen", "Pending approval"),
+}
 _IDLE = {"hang": 0.4}
 _USUAL_IDLE = 2.0
 _WAIT = 180.0
@@ -179,6 +189,28 @@ def _takeover(cell, spec):
     cell.finish(spec, subject, *_continued(cell))
 
 
+def _register(cell, spec):
+    """Register Clew with the program as a host; the program's own list is the judge."""
+    cell.scene.settle()
+    host, words = HOSTS[cell.agent]
+
+    def listed():
+        said = cell.scene.run(cell.agent, "mcp", "list", seconds=180, check=False)
+        return said.stdout + said.stderr
+
+    setup = ("clew", "setup", host, "--scope")
+    cell.scene.run(*setup, "project", seconds=120)
+    cell.expect(f"says '{words}'", words in listed(), True)
+    if cell.agent == "qwen":
+        cell.scene.run("qwen", "mcp", "approve", "clew", seconds=120)
+        cell.expect("connected once approved", "Connected" in listed(), True)
+    cell.scene.run(*setup, "project", "--remove", seconds=120)
+    cell.scene.run(*setup, "user", seconds=120)
+    cell.expect("lists clew", "clew" in listed(), True)
+    cell.scene.run(*setup, "user", "--remove", seconds=120)
+    cell.expect("lists clew no more", "clew serve" in listed(), False)
+
+
 def _parallel(cell, spec):
     other = cell.scene.add_spec(2)
     cell.scene.settle()
@@ -232,5 +264,11 @@ _ROWS = {
     "pause": _pause,
     "takeover": _takeover,
     "parallel": _parallel,
+    "register": _register,
 }
 ROWS = (*_ROWS, *FAULTS)
+
+
+def has(agent, row):
+    """Whether there is such a cell: an agent that is no host cannot be registered with."""
+    return row != "register" or agent in HOSTS

@@ -53,11 +53,12 @@ class Scene:
         shutil.rmtree(self.directory, ignore_errors=True)
         self.home.mkdir(parents=True)
         self.root.mkdir()
+        (self.directory / "tmp").mkdir()
         path = os.pathsep.join([*map(str, self.programs), os.environ["PATH"]])
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self.environment = {
             **kept, **_NO_NETWORK, "HOME": str(self.home), "PATH": path, "PWD": str(self.root),
-            "TMPDIR": str(self.directory), "USER": "tester", "LOGNAME": "tester", "CI": "1",
+            "TMPDIR": str(self.directory / "tmp"), "USER": "tester", "LOGNAME": "tester", "CI": "1",
         }  # fmt: skip
         for name in self.agents:
             self.environment |= set_up(name, self.home, self.urls[name])

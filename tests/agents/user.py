@@ -48,14 +48,15 @@ class OrdinaryUser:
         if self._has_python(place):
             return place / "bin"
         packages = next((place / "lib").glob("python*/site-packages"))
-        return self._environment(name, [packages], f"{name}.main", "main")
+        return self._environment(name, [packages], {name: f"{name}.main:main"})
 
     def clew(self):
         """The directory with `chant` and the Python that runs it."""
         if self._has_python(Path(sys.prefix)):
             return Path(sys.prefix) / "bin"
         packages = [_ROOT / "src", *map(Path, site.getsitepackages())]
-        return self._environment("chant", packages, "clew.faces", "chant")
+        faces = {name: f"clew.faces:{name}" for name in ("chant", "clew")}
+        return self._environment("clew", packages, faces)
 
     def _has_python(self, place):
         """Whether the user can start the Python of a virtual environment."""
@@ -64,17 +65,20 @@ class OrdinaryUser:
         target = (place / "bin" / "python").resolve()
         return self._may_enter(place / "bin") and self._may_enter(target)
 
-    def _environment(self, name, packages, module, function):
-        """A virtual environment over these packages, with one program."""
+    def _environment(self, name, packages, programs):
+        """A virtual environment over these packages, with some programs."""
         made = self._directory / f"venv-{name}"
         subprocess.run([self._python, "-m", "venv", "--without-pip", made], check=True)
         paths = "".join(f"{self.reach(path)}\n" for path in packages)
         own = made / "lib" / _VERSION / "site-packages"
         (own / "reached.pth").write_text(paths, encoding="utf-8")
-        script = made / "bin" / name
-        text = f"#!{made}/bin/python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
-        script.write_text(text, encoding="utf-8")
-        script.chmod(0o755)
+        for program, place in programs.items():
+            module, _, function = place.partition(":")
+            script = made / "bin" / program
+            lines = [f"#!{made}/bin/python", "import sys", f"from {module} import {function}"]
+            text = "\n".join([*lines, f"sys.exit({function}())", ""])
+            script.write_text(text, encoding="utf-8")
+            script.chmod(0o755)
         return made / "bin"
 
     def _may_enter(self, path):

@@ -130,13 +130,14 @@ def test_a_server_without_tools_is_told(clew, machine):
 
 
 def test_what_comes_next_depends_on_the_scope(clew):
-    asks = "it asks once before it trusts a project's servers"
+    asks = "Start `claude` in the project and approve the server."
     assert asks in clew("setup", "claude-code")[1]
     out = clew("setup", "claude-code", "--scope", "user")[1]
     assert "Next: Restart Claude Code; /mcp shows the server." in out
     assert asks not in out
-    assert "trusts the project" in clew("init", "--host", "codex", "--scope", "project")[1]
+    assert "trust it when asked" in clew("init", "--host", "codex", "--scope", "project")[1]
     assert "Next: Restart Codex.\n" in clew("init", "--host", "codex")[1]
+    assert "qwen mcp approve clew" in clew("setup", "qwen", "--scope", "project")[1]
 
 
 def undo_lines(out):

@@ -123,14 +123,11 @@ def _set_up(host: Host) -> str:
     lines = ["## Set it up", "", "```sh", f"clew setup {host.key}", "```", ""]
     others = [scope for scope in host.scopes if scope != host.default_scope]
     meaning = {"project": "this project only", "user": "all your projects"}
-    lines += [f"This registers Clew for {meaning[host.default_scope]}."]
+    lines.append(f"This registers Clew for {meaning[host.default_scope]}.")
     lines += [f"For {meaning[scope]}: `clew setup {host.key} --scope {scope}`." for scope in others]
     lines += ["Clew then starts the command it wrote and lists the server's tools.", ""]
-    steps = {host.next_for(scope, "clew"): scope for scope in (host.default_scope, *others)}
-    for number, (step, scope) in enumerate(steps.items()):
-        where = "" if number == 0 else f", for {meaning[scope]}"
-        lines += [f"Next{where}: {step}", ""]
-    return "\n".join(lines)
+    steps = dict.fromkeys(f"Next: {host.next_for(scope, 'clew')}\n" for scope in host.scopes)
+    return "\n".join([*lines, *steps])
 
 
 def _files(host: Host) -> str:

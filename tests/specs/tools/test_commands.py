@@ -46,6 +46,7 @@ def test_init_makes_a_store_and_merges_the_host_file(tmp_path):
     )
     told = run(tmp_path, "init", "--agent", "claude", "--name", "Shop")
     assert told.startswith("Initialized chant in ")
+    assert "Start `claude` in the project and approve the server." in told
     text = (tmp_path / ".mcp.json").read_text(encoding="utf-8")
     assert "// mine" in text
     assert '"other"' in text
@@ -58,6 +59,10 @@ def test_init_makes_a_store_and_merges_the_host_file(tmp_path):
     again = run(tmp_path, "init")
     assert again.startswith("Chant is already initialized")
     assert data(tmp_path, "list")["total"] == 0
+    hosts = data(tmp_path, "init", "--agent", "copilot", "--agent", "qwen")["agents"]
+    assert (tmp_path / ".github" / "mcp.json").exists()
+    assert (tmp_path / ".qwen" / "settings.json").exists()
+    assert "qwen mcp approve chant" in hosts[1]["next"]
 
 
 def test_init_stays_inside_the_project(tmp_path, private_home):

@@ -55,6 +55,15 @@ class Conversation:
             names = [] if _is_prompt(turn) else [*names, *turn.calls]
         return names
 
+    def is_told(self, words):
+        """Whether the instructions for the model have these words."""
+        return any(turn.role == "system" and words in turn.text for turn in self.turns)
+
+    @property
+    def edits_by_text(self):
+        """Whether what the model writes is applied to files, without tools."""
+        return not self.tools and self.is_told("SEARCH/REPLACE")
+
     def tool(self, *names):
         """The first offered tool of one of these names, whatever prefix its server has."""
         for name in names:

@@ -102,12 +102,13 @@ def _example(schema):
 
 def _without_tools(said):
     """An agent that edits by what a model writes: a new file as a block, criteria in words."""
-    system = json.dumps(said.body)
-    if "SEARCH" not in system or "REPLACE" not in system:
+    number, spec = len(said.prompts), said.spec
+    if said.is_told("commit message"):
+        return Answer(f"chant({spec}): add hello {number}")
+    if not said.edits_by_text:
         return Answer(_aside(said))
-    number = len(said.prompts)
     block = f"<<<<<<< SEARCH\n=======\nhello {number}\n>>>>>>> REPLACE"
-    text = f"hello-{said.spec}-{number}.txt\n```\n{block}\n```\n"
+    text = f"hello-{spec}-{number}.txt\n```\n{block}\n```\n"
     return Answer(f"I add the file.\n\n{text}\nCriteria met: 1\n")
 
 

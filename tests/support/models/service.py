@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Answer("I looked at it, and there is nothing to do.")
         if mode == "refuse":
             return Answer("I cannot help with that.", stop="refusal")
-        is_second_step = bool(said.called) or not said.tools
+        is_second_step = bool(said.called) or said.edits_by_text
         if mode == "slow" and is_second_step and len(said.prompts) == 1:
             case.held.set()
             case.released.wait(_LONGEST_HOLD)
