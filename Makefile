@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-options --no-annotate --no-header
 
-.PHONY: setup try test check format bench chaos fuzz load audit conformance agents agents-ci docs lock build clean
+.PHONY: setup try test check format bench chaos fuzz security load audit conformance agents agents-ci docs lock build clean
 
 DOCS := README.md CONTRIBUTING.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
@@ -61,8 +61,13 @@ chaos: setup
 
 fuzz: export PROOF := full
 fuzz: setup
-	$(BIN)/python -m pytest tests/fuzz tests/security
+	$(BIN)/python -m pytest tests/fuzz
 	$(BIN)/python -m tests.fuzz.with_atheris
+
+security: export PROOF := full
+security: setup
+	$(BIN)/python -m pytest tests/security tests/protocol/test_http_hostile.py tests/web/test_security.py \
+		tests/work/runs/test_consent.py tests/chaos/test_git_children.py
 
 load: export PROOF := full
 load: setup

@@ -10,6 +10,7 @@ import pytest
 
 from tests.history.index import new_index
 from tests.specs.tools.project import boxes, write_spec
+from tests.support.proof import counted
 from tests.support.repos import Repository
 
 CONFIG = "---\nproject:\n  name: house\ndefaults:\n  provider: command\n  command: ['true']\n---\n"
@@ -66,6 +67,21 @@ class Ground:
     def assert_untouched(self):
         """Nothing outside was changed, made or removed."""
         assert self.picture() == self._before
+
+
+COUNTED = (
+    "vectors", "vectors x surfaces", "escapes fed", "connections held", "hostile calls",
+    "damaged files",
+)  # fmt: skip
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How much was tried of each kind."""
+    sums = {name: sum(counted(terminalreporter, name).values()) for name in COUNTED}
+    if any(sums.values()):
+        terminalreporter.section("tried, and nothing gave way")
+        for name, count in sums.items():
+            terminalreporter.write_line(f"{count:8,}  {name}")
 
 
 @pytest.fixture

@@ -60,11 +60,11 @@ def _command_lines(usual, left_out):
 
 
 def _given(command, usual):
-    """Values for what a command takes; what is required must be known."""
+    """Values for what a command takes."""
     given = []
     for one in command.params:
         if isinstance(one, click.Argument) and (one.required or one.name in usual):
-            given.append(str(usual[one.name]))
+            given.append(str(usual.get(one.name, usual["text"])))
         elif isinstance(one, click.Option) and one.required:
             given += [one.opts[0], usual.get(one.name, "x")]
     return given

@@ -104,7 +104,9 @@ def visit(server, path, **headers):
     return code, got, body.decode()
 
 
-def test_half_open_connections_do_not_lock_the_owner_out_of_the_board(board, many_files):
+def test_half_open_connections_do_not_lock_the_owner_out_of_the_board(
+    board, many_files, record_property
+):
     address = (board.address.hostname, board.address.port)
     with ExitStack() as held:
         for number in range(HALF_OPEN):
@@ -117,6 +119,7 @@ def test_half_open_connections_do_not_lock_the_owner_out_of_the_board(board, man
         assert visit(board, "/", Cookie=cookie)[0] == 200
     assert visit(board, "/", Cookie=cookie)[0] == 200
     assert len("".join(board.said)) < 4000
+    record_property("connections held", HALF_OPEN)
 
 
 def test_a_stranger_at_the_board_is_asked_to_slow_down_and_the_owner_is_not(board):
