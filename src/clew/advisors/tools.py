@@ -15,6 +15,7 @@ from clew.catalog.model import (
     boolean,
     integer,
     object_schema,
+    record,
     string,
     strings,
 )
@@ -188,7 +189,7 @@ def summary(exported: JsonObject) -> JsonObject:
 
 _CONVERSATION = string("Optional ID to maintain context between conversations")
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
-_OUTPUT = object_schema({"output": STRING}, "output")
+_OUTPUT = record({"output": STRING})
 _DOCUMENTS = object_schema(
     {
         "output": STRING,
@@ -322,7 +323,7 @@ ADVISORS_TOOLS = (
             "later": boolean("Also features of later releases"),
             "project": string("Directory, if not the current one"),
         },
-        output=object_schema({"output": STRING, "specs": _OBJECTS}, "output", "specs"),
+        output=record({"output": STRING, "specs": _OBJECTS}),
     ),
     _tool(
         "review_agent",

@@ -203,6 +203,31 @@ def object_schema(properties: JsonObject, *required: str) -> JsonObject:
     return schema
 
 
+def texts(names: str) -> JsonObject:
+    """Properties that are strings."""
+    return dict.fromkeys(names.split(), STRING)
+
+
+def numbers(names: str) -> JsonObject:
+    """Properties that are integers."""
+    return dict.fromkeys(names.split(), INTEGER)
+
+
+def record(properties: JsonObject) -> JsonObject:
+    """An object that has all of these."""
+    return object_schema(properties, *properties)
+
+
+def records(properties: JsonObject) -> JsonObject:
+    """A list of such objects."""
+    return {"type": "array", "items": record(properties)}
+
+
+def one_of(*options: str) -> JsonObject:
+    """One of these words; the first is the default."""
+    return {"type": "string", "enum": list(options), "default": options[0]}
+
+
 def list_schema(items: JsonObject) -> JsonObject:
     """The schema of a list result, wrapped under `result` because results are objects."""
     return object_schema({"result": {"type": "array", "items": items}}, "result")

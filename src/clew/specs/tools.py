@@ -16,9 +16,12 @@ from clew.catalog.model import (
     integer,
     list_schema,
     nullable,
+    numbers,
     object_schema,
+    record,
     string,
     strings,
+    texts,
 )
 
 TYPE_CHECKING = False
@@ -40,24 +43,9 @@ SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
 _SPEC = object_schema(
     {"id": STRING, "title": nullable(STRING), "status": STRING, "type": STRING}, "id", "status"
 )
-_SPEC_PAGE = object_schema(
-    {
-        "specs": {"type": "array", "items": _SPEC},
-        "total": INTEGER,
-        "limit": INTEGER,
-        "returned": INTEGER,
-    },
-    "specs",
-    "total",
-    "limit",
-    "returned",
-)
-_DIAGNOSTIC = object_schema(
-    {"severity": STRING, "rule": STRING, "message": STRING, "suggestion": nullable(STRING)},
-    "severity",
-    "rule",
-    "message",
-)
+_SPEC_PAGE = record({"specs": {"type": "array", "items": _SPEC}, **numbers("total limit returned")})
+_FOUND = texts("severity rule message")
+_DIAGNOSTIC = object_schema({**_FOUND, "suggestion": nullable(STRING)}, *_FOUND)
 _DIAGNOSTICS: JsonObject = {"type": "array", "items": _DIAGNOSTIC}
 
 
@@ -280,18 +268,7 @@ _BEFORE_RESET = (
         title="Show a spec",
         effect=READS,
         core=True,
-        output=object_schema(
-            {
-                "id": STRING,
-                "title": nullable(STRING),
-                "status": STRING,
-                "type": STRING,
-                "body": STRING,
-            },
-            "id",
-            "status",
-            "body",
-        ),
+        output=object_schema({**_SPEC["properties"], "body": STRING}, "id", "status", "body"),
     ),
     _spec_tool(
         "chant_ready",
@@ -333,17 +310,8 @@ _BEFORE_RESET = (
             "since": string("ISO timestamp - only lines after this time"),
         },
         required=("id",),
-        output=object_schema(
-            {
-                "content": STRING,
-                "byte_offset": INTEGER,
-                "line_count": INTEGER,
-                "has_more": BOOLEAN,
-            },
-            "content",
-            "byte_offset",
-            "line_count",
-            "has_more",
+        output=record(
+            {"content": STRING, **numbers("byte_offset line_count"), "has_more": BOOLEAN}
         ),
     ),
     _spec_tool(
@@ -382,21 +350,14 @@ _BEFORE_RESET = (
         handler=verify,
         title="Verify a spec",
         effect=READS,
-        output=object_schema(
+        output=record(
             {
                 "spec_id": STRING,
                 "verified": BOOLEAN,
-                "criteria": object_schema(
-                    {"total": INTEGER, "checked": INTEGER, "unchecked": INTEGER}
-                ),
+                "criteria": object_schema(numbers("total checked unchecked")),
                 "unchecked_items": STRINGS,
                 "verification_notes": STRING,
-            },
-            "spec_id",
-            "verified",
-            "criteria",
-            "unchecked_items",
-            "verification_notes",
+            }
         ),
     ),
     _spec_tool(

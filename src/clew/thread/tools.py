@@ -12,8 +12,12 @@ from clew.catalog.model import (
     Tool,
     integer,
     nullable,
+    numbers,
     object_schema,
+    record,
+    records,
     string,
+    texts,
 )
 
 TYPE_CHECKING = False
@@ -93,40 +97,16 @@ def trace(arguments: JsonObject, call: Call) -> Answer:
     return Answer.of(made.as_data())
 
 
-_STATEMENTS: JsonObject = {
-    "type": "array",
-    "items": object_schema(
-        {"section": STRING, "text": STRING, "source": STRING}, "section", "text", "source"
-    ),
-}
 _PACK: JsonObject = {
     "title": STRING,
-    "budget": INTEGER,
-    "tokens": INTEGER,
-    "statements": _STATEMENTS,
+    **numbers("budget tokens"),
+    "statements": records(texts("section text source")),
     "left_out": {"type": "object"},
 }
-_LINKS: JsonObject = {
-    "type": "array",
-    "items": object_schema({"kind": STRING, "id": STRING, "title": STRING}, "kind", "id", "title"),
-}
+_LINKS = records(texts("kind id title"))
+_FOUND: JsonObject = {**texts("kind id title snippet"), "score": NUMBER, "call": STRING}
 _HIT = object_schema(
-    {
-        "kind": STRING,
-        "id": STRING,
-        "title": STRING,
-        "snippet": STRING,
-        "score": NUMBER,
-        "time": nullable(INTEGER),
-        "call": STRING,
-        "tool": nullable({"type": "object"}),
-    },
-    "kind",
-    "id",
-    "title",
-    "snippet",
-    "score",
-    "call",
+    {**_FOUND, "time": nullable(INTEGER), "tool": nullable({"type": "object"})}, *_FOUND
 )
 
 _SETTINGS = ("project", "db")
@@ -223,11 +203,8 @@ THREAD_TOOLS = (
             "limit": {**INTEGER, "default": 10},
         },
         required=("query",),
-        output=object_schema(
-            {"hits": {"type": "array", "items": _HIT}, "total": INTEGER, "missing": STRINGS},
-            "hits",
-            "total",
-            "missing",
+        output=record(
+            {"hits": {"type": "array", "items": _HIT}, "total": INTEGER, "missing": STRINGS}
         ),
     ),
     _tool(

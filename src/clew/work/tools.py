@@ -14,8 +14,11 @@ from clew.catalog.model import (
     boolean,
     integer,
     nullable,
+    numbers,
     object_schema,
+    record,
     string,
+    texts,
 )
 
 TYPE_CHECKING = False
@@ -35,13 +38,8 @@ _FACE = {"face": "chant", "toolset": "work"}
 _STOP_SECONDS = 1.0
 _SPEC_ID = string("Spec ID (full or partial)")
 _SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
-_PROCESS = {
-    "process_id": STRING,
-    "spec_id": STRING,
-    "pid": INTEGER,
-    "started_at": STRING,
-    "mode": STRING,
-}
+_PROCESS = {**texts("process_id spec_id"), "pid": INTEGER, **texts("started_at mode")}
+_TAKEN = texts("spec_id analysis log_tail suggestion")
 _WATCH_CHANGED = object_schema({"pid": INTEGER, "message": STRING}, "message")
 
 
@@ -236,7 +234,7 @@ _DECLARED = (
             "skip_criteria": boolean("Skip acceptance criteria validation"),
         },
         required=("id",),
-        output=object_schema(_PROCESS, "process_id", "spec_id", "pid", "started_at", "mode"),
+        output=record(_PROCESS),
     ),
     _declared(
         "chant_work_list",
@@ -248,7 +246,7 @@ _DECLARED = (
             "process_id": string("Filter to specific process"),
             "include_completed": boolean("Include recently completed processes"),
         },
-        output=object_schema(
+        output=record(
             {
                 "processes": {
                     "type": "array",
@@ -256,12 +254,8 @@ _DECLARED = (
                         {**_PROCESS, "status": STRING, "completed_at": nullable(STRING)}
                     ),
                 },
-                "summary": object_schema(
-                    {"running": INTEGER, "completed": INTEGER, "failed": INTEGER}
-                ),
-            },
-            "processes",
-            "summary",
+                "summary": object_schema(numbers("running completed failed")),
+            }
         ),
     ),
     _declared(
@@ -285,19 +279,7 @@ _DECLARED = (
             "force": boolean("Force takeover even if no active process detected (default: false)"),
         },
         required=("id",),
-        output=object_schema(
-            {
-                "spec_id": STRING,
-                "analysis": STRING,
-                "log_tail": STRING,
-                "suggestion": STRING,
-                "worktree_path": nullable(STRING),
-            },
-            "spec_id",
-            "analysis",
-            "log_tail",
-            "suggestion",
-        ),
+        output=object_schema({**_TAKEN, "worktree_path": nullable(STRING)}, *_TAKEN),
     ),
     _declared(
         "chant_release",
@@ -323,15 +305,12 @@ _DECLARED = (
         handler=watch_status,
         title="Watch status",
         effect=READS,
-        output=object_schema(
+        output=record(
             {
                 "watch_running": BOOLEAN,
                 "worktrees": {"type": "array", "items": {"type": "object"}},
                 "worktree_count": INTEGER,
-            },
-            "watch_running",
-            "worktrees",
-            "worktree_count",
+            }
         ),
     ),
     _declared(

@@ -11,7 +11,10 @@ from clew.catalog.model import (
     Command,
     boolean,
     nullable,
+    record,
+    records,
     string,
+    texts,
 )
 from clew.history.tools.declaration import (
     COMMIT,
@@ -21,9 +24,6 @@ from clew.history.tools.declaration import (
     limit_schema,
     page_schema,
     question,
-    record,
-    records,
-    texts,
 )
 
 TYPE_CHECKING = False

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from clew.catalog.model import INTEGER, READS, STRING, Tool, integer, object_schema, string
+from clew.catalog.model import (
+    INTEGER,
+    READS,
+    Tool,
+    integer,
+    numbers,
+    record,
+    records,
+    string,
+    texts,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,34 +42,9 @@ def history_tool(name: str, description: str, handler: Handler, **declared: Any)
     )
 
 
-def texts(names: str) -> JsonObject:
-    """Properties that are strings."""
-    return dict.fromkeys(names.split(), STRING)
-
-
-def numbers(names: str) -> JsonObject:
-    """Properties that are integers."""
-    return dict.fromkeys(names.split(), INTEGER)
-
-
-def record(properties: JsonObject) -> JsonObject:
-    """An object that has all of these."""
-    return object_schema(properties, *properties)
-
-
-def records(properties: JsonObject) -> JsonObject:
-    """A list of such objects."""
-    return {"type": "array", "items": record(properties)}
-
-
 def with_freshness(schema: JsonObject) -> JsonObject:
     """The schema of an answer that may say, beside what it found, how fresh the index is."""
     return {**schema, "properties": {**schema["properties"], **FRESHNESS}}
-
-
-def one_of(*options: str) -> JsonObject:
-    """One of these words; the first is the default."""
-    return {"type": "string", "enum": list(options), "default": options[0]}
 
 
 REPO = string("Repo name")

@@ -16,7 +16,11 @@ from clew.catalog.model import (
     boolean,
     integer,
     nullable,
+    numbers,
+    one_of,
+    records,
     string,
+    texts,
 )
 from clew.history.tools.declaration import (
     COMMIT,
@@ -25,12 +29,8 @@ from clew.history.tools.declaration import (
     SINCE,
     history_tool,
     limit_schema,
-    numbers,
-    one_of,
     page_schema,
     question,
-    records,
-    texts,
 )
 
 TYPE_CHECKING = False

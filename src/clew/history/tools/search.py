@@ -10,18 +10,18 @@ from clew.catalog.model import (
     integer,
     list_schema,
     nullable,
+    numbers,
     object_schema,
+    one_of,
+    record,
+    records,
     string,
     strings,
+    texts,
 )
 from clew.history.tools.declaration import (
     FRESHNESS,
     history_tool,
-    numbers,
-    one_of,
-    record,
-    records,
-    texts,
     with_freshness,
 )
 
