@@ -12,7 +12,7 @@ import pytest
 
 from clew.kit import files
 from clew.kit.errors import Conflict
-from clew.kit.files import private_directory, write_atomic
+from clew.kit.files import open_regular, private_directory, write_atomic
 from clew.kit.locks import locked, try_lock
 from clew.kit.project import load_secret
 
@@ -59,7 +59,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 KILLED = """
 import os, sys
 from pathlib import Path
-from clew.kit.files import write_atomic
+from clew.kit.files import open_regular, write_atomic
 os.fsync = lambda descriptor: os.kill(os.getpid(), 9)
 write_atomic(Path(sys.argv[1]), "new")
 """
@@ -190,3 +190,15 @@ def test_racing_processes_agree_on_a_secret(private_home):
     assert len(secrets) == 1
     assert secrets == {load_secret("race").hex() + "\n"}
     assert [p.name for p in (private_home / ".clew" / "secrets").iterdir()] == ["race"]
+
+
+def test_only_regular_files_are_opened(tmp_path):
+    plain, link, pipe = (tmp_path / name for name in ("plain", "link", "pipe"))
+    plain.write_text("here", encoding="utf-8")
+    link.symlink_to(plain)
+    os.mkfifo(pipe)
+    with open(open_regular(plain), encoding="utf-8") as stream:
+        assert stream.read() == "here"
+    for other in (link, pipe, tmp_path, tmp_path / "nothing"):
+        with pytest.raises(OSError, match=other.name):
+            open_regular(other)

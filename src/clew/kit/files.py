@@ -1,9 +1,10 @@
-"""Files written whole or not at all, and private where they hold secrets."""
+"""Files written whole or not at all, private where they hold secrets, and opened with care."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ T = TypeVar("T")
 
 _MOST_NAMES = 100
 _WRITE = os.O_WRONLY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CREATE = _WRITE | os.O_CREAT | os.O_EXCL
 _NAMELESS = getattr(os, "O_TMPFILE", 0) if Path("/proc/self/fd").is_dir() else 0
 
@@ -113,6 +115,15 @@ def _with_new_name(target: Path, make: Callable[[Path], T]) -> tuple[T, Path]:
 def _link(descriptor: int, name: Path) -> None:
     # A directory, though the path needs none, because only then the link is followed.
     os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor)
+
+
+def open_regular(path: Path | str) -> int:
+    """A descriptor of a regular file for reading; a link or a pipe in its place is refused, and nobody waits."""
+    descriptor = os.open(path, _READ)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return descriptor
 
 
 def private_directory(path: Path) -> Path:

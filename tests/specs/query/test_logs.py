@@ -234,5 +234,5 @@ def test_what_cannot_be_read_says_why(log, tmp_path):
         read_log(link, "s")
     pipe = tmp_path / "pipe.log"
     os.mkfifo(pipe)
-    with pytest.raises(Invalid, match="not a regular file"):
+    with pytest.raises(Invalid, match="Not a regular file"):
         read_log(pipe, "s")

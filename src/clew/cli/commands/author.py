@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from clew.cli.commands.use import address_arguments, settings_of, shared_options
 from clew.cli.core.app import command
+from clew.cli.core.editor import edit_file
 from clew.cli.core.options import flag, project_option, repeatable
 from clew.commands.files.layers import Layer
 from clew.commands.model import Command
 from clew.commands.registry.drift import Finding
-from clew.kit.errors import Unavailable, UsageError
+from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
 
 _address_argument = click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
@@ -89,12 +88,7 @@ def edit(
     from clew.commands.authoring.templates import editable_template
 
     path = editable_template((c1, c2, c3), edition, adaptation, agent, settings_of(project))
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    try:
-        click.edit(filename=path, editor=editor)
-    except click.ClickException as error:
-        hint = f"Set EDITOR to a program that is installed. The template is {path}"
-        raise Unavailable(error.format_message(), hint) from error
+    edit_file(path, f"The template is {path}")
     findings = _findings(agent, project, (c1, c2, c3))
     return _lint_outcome(findings, {"path": path})
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.editor import edit_file
 from clew.cli.core.options import flag, project_option, repeatable
 from clew.cli.specs.read import opened, opened_work
-from clew.kit.errors import Conflict, Unavailable, UsageError
+from clew.kit.errors import Conflict, UsageError
 from clew.kit.outcome import Outcome
 
 ACTOR = "cli"  # the tool that changes something, for the audit trail
@@ -224,13 +224,7 @@ def edit(spec_id: str, project: str | None) -> Outcome:
     spec = store.load(spec_id)
     if spec.head.archived:
         raise Conflict(f"Spec '{spec.id}' is archived and cannot be changed")
-    path = store.paths.root / spec.head.path
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    try:
-        click.edit(filename=str(path), editor=editor)
-    except click.ClickException as error:
-        hint = "Set EDITOR to a program that is installed."
-        raise Unavailable(error.format_message(), hint) from error
+    edit_file(str(store.paths.root / spec.head.path))
     changed = store.load(spec.id)
     words = "Changed" if changed.version != spec.version else "Unchanged"
     return message({"id": spec.id, "version": changed.version}, f"{words}: {spec.head.path}")

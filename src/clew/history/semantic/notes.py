@@ -19,6 +19,7 @@ from clew.history.lookup import bounded
 from clew.history.semantic.search import any_word, checked_query, fused
 from clew.history.store.vectors import rank_texts
 from clew.kit.errors import ClewError, NotFound
+from clew.kit.files import open_regular
 from clew.kit.text.display import os_reason, shown_path
 from clew.models.embedding import packaged_embedder
 
@@ -193,8 +194,7 @@ def _words(text: str) -> list[str]:
 
 def _read(path: Path) -> str:
     """A file's text; not what a link or a pipe put in its place meanwhile."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as stream:
+    with open(open_regular(path), "rb") as stream:
         return stream.read(_LARGEST_FILE).decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from typing import Any, NamedTuple
 
+from clew.kit.files import open_regular
 from clew.kit.text import frontmatter
 from clew.kit.text.display import shown_text
 from clew.kit.text.frontmatter import MOST_BYTES, Document, FrontmatterError
@@ -45,12 +45,9 @@ class Unreadable(Exception):
 
 def read_file(path: str, *, now_ns: int) -> tuple[bytes, Identity]:
     """A regular file's bytes and identity; links are not followed."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags)
+    descriptor = open_regular(path)
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(0, "Not a regular file", path)
         raw = os.read(descriptor, min(found.st_size, MOST_BYTES) + 1)
         while len(raw) <= MOST_BYTES and (more := os.read(descriptor, _CHUNK)):
             raw += more

@@ -12,12 +12,12 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.files import open_regular
 from clew.kit.times import parse_iso
 
 ANSWER_BYTES = 1 << 20
@@ -66,9 +66,8 @@ def read_log(
 
 
 def _open(path: Path, spec_id: str) -> int:
-    """The file, if it is one: neither a link to somewhere else nor a pipe to wait for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_regular(path)
     except FileNotFoundError:
         raise NotFound(
             f"No log file found for spec '{spec_id}'. "
@@ -76,10 +75,6 @@ def _open(path: Path, spec_id: str) -> int:
         ) from None
     except OSError as error:
         raise Invalid(f"The log of spec '{spec_id}' cannot be read: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise Invalid(f"The log of spec '{spec_id}' is not a regular file")
-    return descriptor
 
 
 def _tail_start(descriptor: int, size: int, lines: int) -> int:

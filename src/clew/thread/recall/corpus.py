@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from clew.kit.files import open_regular
 from clew.specs.files.criteria import title_of
 from clew.specs.index.text_index import SPEC, Entry, Source, TextIndex, spec_source
 from clew.thread.rooms import Rooms
@@ -74,7 +75,7 @@ def _document_entry(project: Path, name: str) -> Entry | None:
 def _end_of(file: Path, most: int) -> tuple[str, int] | None:
     """The last bytes of a file as text, and when it changed; links are not followed."""
     try:
-        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+        with open(open_regular(file), "rb") as stream:
             status = os.fstat(stream.fileno())
             stream.seek(max(0, status.st_size - most))
             return stream.read(most).decode("utf-8", "replace"), int(status.st_mtime)

@@ -8,7 +8,6 @@ configuration names.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
+from clew.kit.files import open_regular
 from clew.kit.git import GitError, guard
 
 IGNORED = ".git-blame-ignore-revs"
@@ -157,13 +157,10 @@ def _checkout_lines(repo: Repo, path: str) -> list[str] | None:
     try:
         if not file.parent.resolve().is_relative_to(root.resolve()):
             return None
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(open_regular(file), "rb") as stream:
+            raw = stream.read(_LARGEST + 1)
     except OSError:
         return None
-    with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            return None
-        raw = stream.read(_LARGEST + 1)
     return _lines(raw) if len(raw) <= _LARGEST else None
 
 
