@@ -131,15 +131,22 @@ def long_running_operation(arguments: JsonObject, call: Call) -> Answer:
 def refine_agent(arguments: JsonObject, call: Call) -> Answer:
     """Turn the vision's features into specs."""
     from clew.advisors.actions.project_documents import sources_of
-    from clew.advisors.actions.refine import refine, refined_text
+    from clew.advisors.actions.refine import refine_all, refined_text, spec_briefing
     from clew.kit.answer import Answer
     from clew.specs.store.store import open_store
 
     store = open_store(call.settings, arguments.get("project"))
     sources = sources_of(store.project, arguments.get("conversation_id", ""))
-    done = refine(store, sources, later=arguments.get("later", False), actor=_ACTOR)
-    output = refined_text(done)
-    return Answer(output, data={"output": output, "specs": [one.as_json() for one in done]})
+    later, given = arguments.get("later", False), arguments.get("specs")
+    done, refused = refine_all(store, sources, given, later=later, actor=_ACTOR)
+    more = spec_briefing(store, sources, "refine_agent")
+    output = "\n\n".join(filter(None, [refined_text(done, refused), more]))
+    data = {
+        "output": output,
+        "specs": [one.as_json() for one in done],
+        "refused": [one.as_json() for one in refused],
+    }
+    return Answer(output, data=data)
 
 
 def review_agent(arguments: JsonObject, call: Call) -> Answer:
@@ -313,7 +320,7 @@ ADVISORS_TOOLS = (
     ),
     _tool(
         "refine_agent",
-        "Turn the vision's features into specs with criteria and dependencies; safe to repeat",
+        "Turn the vision's features into specs; then refine them with drafts that are checked. Safe to repeat",
         handler=refine_agent,
         title="Vision to specs",
         effect=SETS,
@@ -321,9 +328,14 @@ ADVISORS_TOOLS = (
         properties={
             "conversation_id": string("Whose documents, if they are not saved"),
             "later": boolean("Also features of later releases"),
+            "specs": {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "Drafts: feature, outcome, scenarios, criteria (text, check), files, constraints, out_of_scope, depends_on; ref for parts",
+            },
             "project": string("Directory, if not the current one"),
         },
-        output=record({"output": STRING, "specs": _OBJECTS}),
+        output=record({"output": STRING, "specs": _OBJECTS, "refused": _OBJECTS}),
     ),
     _tool(
         "review_agent",

@@ -78,7 +78,7 @@ def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
         conversation_id=options["conversation_id"],
         answers=dict(_pair(one, "--answer") for one in options["answers"]),
         sections={key: read_text(file) for key, file in sections},
-        draft=_draft(options["draft"]),
+        draft=_json(options["draft"], "draft", dict) if options["draft"] else None,
         project=options["project"],
         save=not options["no_save"],
         use_model=not options["no_model"],
@@ -90,18 +90,17 @@ def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
     return Outcome(turn_data(result, request.tool), (shown,))
 
 
-def _draft(file: str | None) -> dict[str, Any] | None:
+def _json(file: str, name: str, wanted: type) -> Any:
+    """What a file has under a name, or as a whole."""
     from clew.kit.jsontext import JsonError, loads
 
-    if file is None:
-        return None
     try:
         value = loads(read_text(file))
     except JsonError as error:
-        raise Invalid(f"{file} is not JSON: {error}", "Send the object of `draft`.") from None
-    found = value.get("draft", value) if isinstance(value, dict) else None
-    if not isinstance(found, dict):
-        raise Invalid(f"{file} has no draft", 'Send {"title": "...", "statements": [...]}.')
+        raise Invalid(f"{file} is not JSON: {error}", f"Send the value of `{name}`.") from None
+    found = value.get(name, value) if isinstance(value, dict) else value
+    if not isinstance(found, wanted):
+        raise Invalid(f"{file} has no {name}", f'Send {{"{name}": ...}}.')
     return found
 
 
@@ -119,21 +118,28 @@ def _text(words: tuple[str, ...], options: dict[str, Any]) -> str:
 
 @command()
 @click.option("--conversation", "conversation_id", default="", metavar="ID", help="Use the unsaved documents of this conversation.")  # fmt: skip
+@click.option(
+    "--specs", "file", metavar="FILE", help="Drafts of specs as JSON (- for standard input)."
+)
 @flag("--later", "Include features of later releases.")
 @project_option
-def refine(conversation_id: str, project: str | None, *, later: bool) -> Outcome:
+def refine(conversation_id: str, file: str | None, project: str | None, *, later: bool) -> Outcome:
     """Turn the vision's features into specs; later runs create only what has changed."""
     from clew.advisors.actions.project_documents import sources_of
-    from clew.advisors.actions.refine import refine as make_specs
-    from clew.advisors.actions.refine import refined_text
+    from clew.advisors.actions.refine import refine_all, refined_text
     from clew.specs.store.store import open_store
 
     store = open_store(project=project)
     sources = sources_of(store.project, conversation_id)
-    done = make_specs(store, sources, later=later, actor="cli")
+    given = _json(file, "specs", list) if file else None
+    done, refused = refine_all(store, sources, given, later=later, actor="cli")
     rows = tuple((one.spec_id, one.action, one.feature, one.title, one.note) for one in done)
-    shown = Table(("spec", "", "feature", "title", "note"), rows) if rows else refined_text(done)
-    return Outcome({"specs": [one.as_json() for one in done]}, (shown,))
+    parts: list[str | Table] = (
+        [Table(("spec", "", "feature", "title", "note"), rows)] if rows else []
+    )
+    parts += [refined_text([], refused)] if refused or not rows else []
+    data = {"specs": [one.as_json() for one in done], "refused": [one.as_json() for one in refused]}
+    return Outcome(data, tuple(parts), exit_code=1 if refused else 0)
 
 
 @command()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from clew.advisors.actions.project_documents import sources_of, traced
-from clew.advisors.actions.refine import Sources, refine
+from clew.advisors.actions.refine import refine, refine_all
+from clew.advisors.actions.repository import likely_files, suite_command
+from clew.advisors.actions.spec_draft import read_specs
+from clew.advisors.actions.spec_plan import Sources
 from clew.advisors.documents.document import parse
 from clew.advisors.tools import refine_agent
 from clew.kit.call import Call
@@ -15,6 +18,7 @@ from clew.specs.check.lint import lint_all
 from clew.specs.files.criteria import parse_criteria
 from clew.specs.model import Changes
 from clew.specs.store.store import open_store
+from tests.support.repos import Repository
 
 VISION = """# Vision & Scope: Tably
 
@@ -104,7 +108,7 @@ def test_features_become_specs_with_links_criteria_and_dependencies(store, sourc
     assert specs["FE-2"].words("labels") == ("advised", "FE-2", "release-1")
     assert specs["FE-2"].title == "Guests reserve a table"
     criteria = [one.text for one in parse_criteria(specs["FE-2"].body).items]
-    assert criteria[0] == "Verify by a test: Guests reserve a table (FE-2)"
+    assert criteria[0] == "A test shows FE-2, and fails without this change"
     assert "Measure SM-1: No-shows (4%; the list of reservations)" in criteria
     assert "Verify QG-1: Pages answer within 200 ms (by measure it)" in criteria
     mail = [one.text for one in parse_criteria(specs["FE-4"].body).items]
@@ -213,6 +217,124 @@ def test_the_whole_way_from_a_description(advisor, project, store):
     assert {one["action"] for one in second} == {"unchanged"}
     rows = [row for row in traced(project) if row.feature]
     assert all(row.components and row.specs for row in rows)
+
+
+DRAFT = {
+    "feature": "FE-2",
+    "outcome": "A guest has a table without a call.",
+    "scenarios": ["Given a free table, when a guest reserves it, then no other guest can"],
+    "criteria": [
+        {"text": "Two guests who want one table at once: one gets it", "check": "make test"},
+        "The guest sees the name of the restaurant and the hour",
+    ],
+    "files": ["web/booking.py"],
+    "constraints": ["No new dependency"],
+    "out_of_scope": ["Paying"],
+    "depends_on": ["FE-3"],
+}
+
+
+def test_a_draft_makes_a_spec_that_an_agent_can_work_on(store, sources):
+    first = run(store, sources, later=True)
+
+    done, refused = refine_all(store, sources, [DRAFT], later=False, actor="test")
+
+    assert refused == []
+    (one,) = done
+    assert (one.spec_id, one.action) == (first["FE-2"].spec_id, "updated")
+    spec = store.load(one.spec_id)
+    assert "A guest has a table without a call." in spec.body
+    assert "Given a free table" in spec.body
+    assert "- `web/booking.py`" in spec.body
+    assert "## Out of scope\n\n- Paying" in spec.body
+    assert [one.check for one in parse_criteria(spec.body).items] == ["make test", None]
+    assert spec.words("depends_on") == (first["FE-3"].spec_id,)
+    again = run(store, sources)
+    assert again["FE-2"].action == "unchanged", "what was refined stays"
+    assert not lint_all(store, store.config()).failed
+
+
+def test_a_draft_does_not_close_a_circle(store, sources):
+    run(store, sources)
+
+    refine_all(store, sources, [{**DRAFT, "depends_on": ["FE-4"]}], later=False, actor="test")
+
+    assert store.graph().cycles() == [], "the mailer of FE-4 waits for FE-2 already"
+
+
+def test_a_feature_is_split_into_parts_that_wait_for_each_other(store, sources):
+    first = run(store, sources)
+    parts = [
+        {**DRAFT, "ref": "save", "title": "Keep reservations", "depends_on": []},
+        {**DRAFT, "ref": "show", "title": "Show free tables", "depends_on": ["save"]},
+    ]
+
+    done, refused = refine_all(store, sources, parts, later=False, actor="test")
+    again, _ = refine_all(store, sources, parts, later=False, actor="test")
+
+    assert refused == []
+    assert [one.action for one in done] == ["updated", "created"]
+    assert done[0].spec_id == first["FE-2"].spec_id, "the first part takes over the whole"
+    assert store.load(done[1].spec_id).words("depends_on") == (done[0].spec_id,)
+    assert [one.action for one in again] == ["unchanged", "unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"feature": "FE-99"}, "there is no feature FE-99"),
+        ({"outcome": ""}, "no outcome"),
+        ({"scenarios": ["Guests reserve"]}, "no scenario"),
+        ({"criteria": []}, "no criteria"),
+        ({"criteria": [{"text": "A guest reserves the table", "check": "x"}]}, "repeats the title"),
+        ({"criteria": [{"text": "The reservation works correctly", "check": "x"}]}, "fits anything"),
+        ({"criteria": ["The hour is shown"]}, "no criterion has a check; the repository has `make test`"),
+        ({"criteria": [{"text": f"Case {n} of the calendar is seen", "check": "x"} for n in range(9)]}, "more than a day of work; split"),
+        ({"files": [f"f{n}.py" for n in range(20)]}, "20 files are more than a day"),
+        ({"depends_on": ["FE-77"]}, "depends_on names FE-77"),
+    ],
+)  # fmt: skip
+def test_a_spec_that_nobody_can_work_on_is_refused(sources, changes, reason):
+    taken, refused = read_specs([{**DRAFT, **changes}], sources.vision, "make test")
+    assert taken == []
+    assert reason in refused[0].reason
+
+
+def test_the_briefing_names_files_from_history_and_the_next_call(advisor, project, store):
+    repository = Repository(project)
+    repository.commit("Reserve a table by mail", {"web/booking.py": "x\n", "web/mail.py": "y\n"})
+    repository.commit("Paint the door", {"door.txt": "red\n", "Makefile": "test:\n\ttrue\n"})
+    advisor.read(conversation="c")
+
+    told = refine_agent({}, Call(settings={"project": str(project)})).text
+    refused = refine_agent(
+        {"specs": [{"feature": "FE-1"}, 7]}, Call(settings={"project": str(project)})
+    )
+
+    assert "FE-1 Guests can reserve a table online; probably web/booking.py, web/mail.py" in told
+    assert "door.txt" not in told
+    assert "`make test`" in told
+    assert "Next call: `" in told
+    assert [one["ref"] for one in refused.data["refused"]] == ["FE-1", "#2"]
+    assert likely_files(project, "reserve a table").people
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("Makefile", "all:\n\ntest: all\n\ttrue\n", "make test"),
+        ("package.json", '{"scripts": {"test": "vitest"}}', "npm test"),
+        ("package.json", '{"scripts": {"test": "echo no test specified"}}', ""),
+        ("package.json", "[", ""),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n", "pytest -q"),
+        ("Cargo.toml", "[package]\n", "cargo test"),
+        ("go.mod", "module x\n", "go test ./..."),
+        ("notes.txt", "test", ""),
+    ],
+)
+def test_the_command_that_tests_is_read_from_the_files(tmp_path, name, text, command):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert suite_command(tmp_path) == command
 
 
 def test_without_a_vision_or_specs_the_next_step_is_told(project):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from clew.advisors.actions.refine import LABEL, Sources
+from clew.advisors.actions.repository import suite_command
+from clew.advisors.actions.spec_plan import LABEL, Sources
 from clew.advisors.checks.adr import check_directory
 from clew.advisors.checks.document import check_text, in_order
 from clew.advisors.checks.traceability import Row, SpecLink, matrix, spec_link
@@ -80,7 +81,8 @@ def sources_of(project: Path, conversation_id: str = "") -> Sources:
     architecture, architecture_path = found.main.get("architecture", (None, ""))
     records = found.records.files if found.records else ()
     decisions = {reference(one.number): files.shown(project, one.path) for one in records}
-    return Sources(vision, architecture, vision_path, architecture_path, decisions)
+    test = suite_command(project)
+    return Sources(vision, architecture, vision_path, architecture_path, decisions, test)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,101 @@
+"""What a repository tells about a change to come: how it is tested, and which files it will touch."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from clew.advisors.extract.similarity import tokens
+from clew.kit.errors import ClewError
+from clew.kit.git import run_git
+from clew.kit.jsontext import JsonError, loads
+from clew.kit.paths import CHANT
+
+_MOST_COMMITS: Final = 600
+_LARGEST_COMMIT: Final = 30  # a commit of more files says little about any of them
+_MOST_FILES: Final = 6
+_CHARACTERS: Final = 200_000
+_SKIPPED: Final = (f"{CHANT}/", "docs/", "CHANGELOG")
+
+
+class Likely(NamedTuple):
+    """The files that a change will probably touch, and who changed them most."""
+
+    files: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+
+
+def suite_command(project: Path) -> str:
+    """The command that runs a project's tests, as far as its files say one."""
+    if re.search(r"^test\s*:", _text(project / "Makefile"), re.MULTILINE):
+        return "make test"
+    try:
+        manifest = loads(_text(project / "package.json") or "{}")
+    except JsonError:
+        manifest = {}
+    scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
+    if isinstance(scripts, dict) and "no test specified" not in str(scripts.get("test", "no test specified")):  # fmt: skip
+        return "npm test"
+    if "pytest" in _text(project / "pyproject.toml") or (project / "pytest.ini").is_file():
+        return "pytest -q"
+    if (project / "Cargo.toml").is_file():
+        return "cargo test"
+    return "go test ./..." if (project / "go.mod").is_file() else ""
+
+
+def likely_files(project: Path, words: str) -> Likely:
+    """Files whose names, or whose commits' subjects, speak of the same, and what changed with them."""
+    wanted = tokens(words)
+    weights: Counter[str] = Counter()
+    people: Counter[str] = Counter()
+    commits = _commits(project)
+    present = _present(project)
+    for author, subject, files in commits:
+        shared = len(wanted & tokens(subject))
+        if shared and len(files) <= _LARGEST_COMMIT:
+            people[author] += shared
+            weights.update(dict.fromkeys(files, shared))
+    for path in present:
+        weights[path] += 2 * len(wanted & tokens(re.sub(r"[/._-]", " ", path)))
+    best = [path for path, weight in weights.most_common() if weight > 1 and path in present]
+    chosen = [path for path in best if not path.startswith(_SKIPPED)][:_MOST_FILES]
+    return Likely(tuple(chosen), tuple(name for name, _ in people.most_common(2)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:_CHARACTERS]
+    except OSError:
+        return ""
+
+
+def _present(project: Path) -> frozenset[str]:
+    try:
+        raw = run_git("ls-files", "-z", cwd=project)
+    except ClewError:
+        return frozenset()
+    return frozenset(raw.decode("utf-8", "replace").split("\0")) - {""}
+
+
+def _commits(project: Path) -> list[tuple[str, str, list[str]]]:
+    """Author, subject and files of the last commits."""
+    arguments = (
+        "log",
+        "-n",
+        str(_MOST_COMMITS),
+        "--no-merges",
+        "--name-only",
+        "--format=%x1e%an%x1f%s",
+    )
+    try:
+        raw = run_git(*arguments, cwd=project).decode("utf-8", "replace")
+    except ClewError:
+        return []
+    found = []
+    for record in raw.split("\x1e")[1:]:
+        head, _, files = record.partition("\n")
+        author, _, subject = head.partition("\x1f")
+        found.append((author, subject, [line for line in files.split("\n") if line]))
+    return found
