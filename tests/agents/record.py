@@ -11,8 +11,8 @@ from tests.agents.install import PINS
 from tests.agents.rows import ROWS
 
 FILE = Path(__file__).with_name("proven.json")
-GREEN, RED, OPEN = "✓", "✗", "·"
-_OWN = {"openai": "Clew's loop, OpenAI", "ollama": "Clew's loop, Ollama"}
+GREEN, RED, OPEN = "yes", "**no**", "-"
+_OWN = {"openai": "Clew (OpenAI)", "ollama": "Clew (Ollama)"}
 _LONGEST_REASON = 200
 
 
@@ -54,18 +54,19 @@ def own_version():
 
 
 def tables(rows=ROWS):
-    """The generated part of the page: the matrix, its red cells, the long runs."""
+    """The generated part of the page: versions, the matrix, its red cells, the long runs."""
     record = read()
     agents = {name: record["agents"][name] for name in (*PINS, *_OWN) if name in record["agents"]}
-    lines = ["| Program | Version | Proven | " + " | ".join(f"`{row}`" for row in rows) + " |"]
-    lines.append("| --- | --- | --- |" + " :-: |" * len(rows))
+    lines = ["", "| Program | Version | Proven on |", "| --- | --- | --- |"]
     for name, entry in agents.items():
-        marks = [_mark(entry["cells"].get(row)) for row in rows]
-        lines.append(
-            f"| {title(name)} | {entry['version']} | {entry['date']} | {' | '.join(marks)} |"
-        )
+        lines.append(f"| {title(name)} | {entry['version']} | {entry['date']} |")
+    lines += ["", "| Case | " + " | ".join(map(title, agents)) + " |"]
+    lines.append("| --- |" + " --- |" * len(agents))
+    for row in rows:
+        marks = [_mark(entry["cells"].get(row)) for entry in agents.values()]
+        lines.append(f"| `{row}` | {' | '.join(marks)} |")
     lines += ["", *_red(agents, rows), *_long_runs(record)]
-    return "\n" + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _mark(cell):

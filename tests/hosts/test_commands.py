@@ -130,7 +130,7 @@ def test_a_server_without_tools_is_told(clew, machine):
 
 
 def test_what_comes_next_depends_on_the_scope(clew):
-    asks = "Start `claude` in the project and approve the server."
+    asks = "Start `claude` in the project and approve the server;"
     assert asks in clew("setup", "claude-code")[1]
     out = clew("setup", "claude-code", "--scope", "user")[1]
     assert "Next: Restart Claude Code; /mcp shows the server." in out

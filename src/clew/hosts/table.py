@@ -25,8 +25,7 @@ _TABLE = (
         add_command="claude mcp add -s {scope} {name} -- {words}",
         after="Restart Claude Code; /mcp shows the server.",
         after_in_project=(
-            "Start `claude` in the project and approve the server. Until then `claude mcp list` shows it "
-            "as pending approval, and it is not used."
+            "Start `claude` in the project and approve the server; it is not used before that."
         ),
         programs=("claude",),
         marks=("{home}/.claude", "{own}/.claude.json"),

@@ -46,7 +46,7 @@ def test_init_makes_a_store_and_merges_the_host_file(tmp_path):
     )
     told = run(tmp_path, "init", "--agent", "claude", "--name", "Shop")
     assert told.startswith("Initialized chant in ")
-    assert "Start `claude` in the project and approve the server." in told
+    assert "Start `claude` in the project and approve the server;" in told
     text = (tmp_path / ".mcp.json").read_text(encoding="utf-8")
     assert "// mine" in text
     assert '"other"' in text
