@@ -100,6 +100,12 @@ def change_check(*words):
             file.write_text(text)
 
 
+def shell(script):
+    """Run a script and say what it said."""
+    done = subprocess.run(["sh", script], capture_output=True, text=True, check=False)
+    print(done.stdout, done.stderr, sep="\n", flush=True)
+
+
 def drop_criteria():
     tools = Tools()
     body = json.loads(tools.call("chant_spec_get", id=SPEC))["body"]

@@ -150,6 +150,7 @@ class AgentChoice:
     permission: str = "edit"
     extra: tuple[str, ...] = ()
     session: str | None = None
+    sandbox: str = "off"
 
 
 @dataclass(frozen=True)

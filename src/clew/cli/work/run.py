@@ -30,6 +30,11 @@ _on_agent = combined(
     click.option("--prompt", metavar="NAME", help="Prompt for the agent."),
     click.option("--agent", metavar="NAME", help="Agent to use (default: as configured)."),
     click.option("--model", metavar="NAME", help="Model for the agent."),
+    click.option(
+        "--sandbox",
+        type=click.Choice(["off", "worktree"]),
+        help="Keep the agent in its worktree (default: where that can be had).",
+    ),
     click.option("--base", metavar="REF", help="Starting point (default: the main branch)."),
 )
 

@@ -58,6 +58,10 @@ KEYS: Final[dict[str, Setting]] = {
     "work.allow_no_criteria": _OFF,
     "work.on_failure": Setting(("stop", "skip", "retry")),
     "work.trust_checks": _OFF,
+    "work.sandbox": Setting(("off", "worktree")),
+    "work.sandboxes.*": Setting(("off", "worktree")),
+    "work.sandbox_read": _WORDS,
+    "work.sandbox_write": _WORDS,
     "worktree.setup": _WORDS,
     "worktree.teardown": _WORDS,
     "worktree.sparse": _WORDS,
@@ -111,4 +115,7 @@ ELEMENTS: Final[dict[str, dict[str, Setting]]] = {
 MERGED: Final = frozenset({"project", "defaults"})
 
 # What no project may decide; in its files these keys have no effect.
-USERS_OWN: Final = (("work", "trust_checks"),)
+USERS_OWN: Final = tuple(
+    ("work", name)
+    for name in ("trust_checks", "sandbox", "sandboxes", "sandbox_read", "sandbox_write")
+)

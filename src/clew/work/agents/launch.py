@@ -66,7 +66,7 @@ def launch_of(
 def launch_of_run(paths: ProjectPaths, run: Run, worktree: Path) -> Launch:
     """The agent of a run in its worktree."""
     choice, directory = run.plan.agent, paths.run_directory(run.run_id)
-    roots = _git_directories(worktree, run.branch or "") if choice.name == "codex" else ()
+    roots = git_directories(worktree, run.branch or "") if choice.name == "codex" else ()
     return launch_of(
         choice,
         run.plan.program,
@@ -124,7 +124,7 @@ def _filled(word: str, known: Mapping[str, str]) -> str:
     return f"{before}{known[name]}{after}" if brace and closing else word
 
 
-def _git_directories(worktree: Path, branch: str) -> list[str]:
+def git_directories(worktree: Path, branch: str) -> list[str]:
     """What a commit on that branch writes to, and nothing more: no hooks, no settings, no main."""
     common = git_common_directory(worktree)
     own = Path(git_line(worktree, "rev-parse", "--absolute-git-dir"))

@@ -12,6 +12,7 @@ from typing import Any
 from clew.kit.errors import NotFound
 from clew.specs.model import Spec
 from clew.specs.store.config import Config
+from clew.work.agents.fence import sandbox_of
 from clew.work.agents.programs import AGENTS, agent_named
 from clew.work.model import AgentChoice, Limits, WorktreeSettings
 
@@ -28,6 +29,7 @@ class WorkOptions:
     model: str | None = None
     base: str | None = None
     permission: str | None = None
+    sandbox: str | None = None
     skip_criteria: bool = False
     allow_no_criteria: bool = False
     skip_deps: bool = False
@@ -137,7 +139,11 @@ def _made(
     model = options.model or os.environ.get(MODEL_VARIABLE) or spec.text("model")
     permission = options.permission or config.text("work", "permission") or "edit"
     return AgentChoice(
-        name, model=model or config.text("defaults", "model"), permission=permission, **settings
+        name,
+        model=model or config.text("defaults", "model"),
+        permission=permission,
+        sandbox=sandbox_of(name, permission, options.sandbox),
+        **settings,
     )
 
 

@@ -39,6 +39,9 @@ class Agent:
     told: tuple[str, ...] = ()  # the words that lead to that configuration
     variables: Mapping[str, str] = field(default_factory=dict)
     needs_model: bool = False
+    # What in the home is its own: directories end in a slash, files are copied, variables name more.
+    own: tuple[str, ...] = ()
+    fenced_itself: tuple[str, ...] = ()  # the permissions with which it has a sandbox of its own
     ticks_by_checks: bool = False  # it has no tools, so a check that passed ticks its criterion
     is_verified: bool = True  # the program itself was tried, not only its documentation read
 
@@ -64,6 +67,7 @@ AGENTS = {
             stream="claude",
             configuration="mcpServers",
             told=("--mcp-config", "{mcp_config}", "--strict-mcp-config"),
+            own=(".claude/", ".claude.json", "CLAUDE_CONFIG_DIR"),
         ),
         Agent(
             "codex",
@@ -82,6 +86,8 @@ AGENTS = {
             resume=("resume", "{session}", "-"),
             stream="codex",
             configuration="codex",
+            own=(".codex/", "CODEX_HOME"),
+            fenced_itself=("read", "edit"),
         ),
         Agent(
             "opencode",
@@ -92,6 +98,10 @@ AGENTS = {
             stream="opencode",
             configuration="opencode",
             variables={"OPENCODE_CONFIG_CONTENT": "{mcp_json}"},
+            own=(
+                ".config/opencode/", ".local/share/opencode/", ".local/state/opencode/",
+                ".cache/opencode/",
+            ),
         ),
         Agent(
             "gemini",
@@ -107,6 +117,7 @@ AGENTS = {
             configuration="gemini",
             told=("--policy", "{policy}", "--allowed-mcp-server-names", "chant"),
             variables={"GEMINI_CLI_HOME": "{home}"},
+            own=(".gemini/", "GEMINI_CLI_HOME"),
         ),
         Agent(
             "copilot",
@@ -125,6 +136,7 @@ AGENTS = {
             stream="copilot",
             configuration="copilot",
             told=("--additional-mcp-config", "@{mcp_config}"),
+            own=(".copilot/", "COPILOT_HOME"),
         ),
         Agent(
             "qwen",
@@ -139,6 +151,7 @@ AGENTS = {
             stream="claude",
             configuration="qwen",
             told=("--mcp-config", "{mcp_config}", "--allowed-mcp-server-names", "chant"),
+            own=(".qwen/",),
         ),
         Agent(
             "cursor-agent",
@@ -159,6 +172,7 @@ AGENTS = {
             start=("--message-file", "{prompt_file}"),
             prompt="file",
             stream="aider",
+            own=(".aider/", ".aider.conf.yml", ".aider.model.settings.yml"),
             ticks_by_checks=True,
         ),
         Agent(

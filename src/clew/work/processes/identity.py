@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 RUN_VARIABLE = "CLEW_RUN_ID"  # in the environment of an agent and of everything it starts
+FENCE_VARIABLE = "CLEW_FENCE"  # in the same, where the agent is fenced in
 _BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _POLL_SECONDS = 0.02

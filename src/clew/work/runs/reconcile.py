@@ -10,6 +10,7 @@ the supervisor at its own end, and after a crash by the next command of any kind
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,12 @@ from clew.work.model import (
     now_text,
 )
 from clew.work.paths import worktree_home, worktree_of
-from clew.work.processes.identity import boot_id, is_alive, stop_processes_of_run
+from clew.work.processes.identity import (
+    FENCE_VARIABLE,
+    boot_id,
+    is_alive,
+    stop_processes_of_run,
+)
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import snapshot_or_reason
 
@@ -142,6 +148,8 @@ class Reconciled:
 
 def reconcile(work: Workspace) -> list[Reconciled]:
     """Repair every orphaned run, schedule and merge; doing it again changes nothing."""
+    if FENCE_VARIABLE in os.environ:  # in there no other process and no other worktree is seen
+        return []
     if not work.paths.journal.exists() or not work.journal.is_active():
         return []
     runs = work.journal.runs(phases=(*RUNNING, *FINISHING))

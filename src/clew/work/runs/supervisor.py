@@ -17,11 +17,13 @@ from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Unavailable
 from clew.kit.jsontext import JsonObject
+from clew.kit.text.display import clipped
 from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
-from clew.work.agents.launch import launch_of_run, run_variables
+from clew.work.agents.fence import fence_of
+from clew.work.agents.launch import git_directories, launch_of_run, run_variables
 from clew.work.agents.output import StreamReader
 from clew.work.agents.programs import agent_named
 from clew.work.journal.run_log import Event, EventKind, RunLog
@@ -172,12 +174,18 @@ class Supervisor:
         watchdog = Watchdog(self._run.plan.limits)
         launch = launch_of_run(self._paths, self._run, tree.path)
         reader = StreamReader(agent_named(choice.name).stream, launch.session)
+        fence = fence_of(
+            self._paths, self._run, tree.path, git_directories(tree.path, self._run.branch or "")
+        )
+        self._log.state(fence.note)
         tail: deque[str] = deque(maxlen=_STDERR_LINES)
         secrets = {"stdout": SecretLines(), "stderr": SecretLines()}
 
         def on_line(stream: str, line: str) -> None:
             watchdog.heard()
             text = secrets[stream].clean(line)
+            if fence.is_refusal(text):
+                self._log.state(f"the fence stopped a write: {clipped(text)}")
             if stream == "stderr":
                 tail.append(text)
                 self._log.add(Event(EventKind.TEXT, text, {"stream": stream}))
@@ -187,9 +195,13 @@ class Supervisor:
 
         note_places(self._workspace, self._run)
         ending = self._pump(
-            launch.words,
+            [*fence.words, *launch.words],
             tree.path,
-            {**run_variables(self._paths, self._run, tree.path), **launch.variables},
+            {
+                **run_variables(self._paths, self._run, tree.path),
+                **launch.variables,
+                **fence.variables,
+            },
             on_line=on_line,
             limit=lambda: watchdog.broken(reader.cost_usd),
             stdin=launch.stdin,
@@ -198,6 +210,8 @@ class Supervisor:
         )
         for event in reader.rest():
             self._log.add(event)
+        for name in fence.take_down():
+            self._log.state(f"the fence kept this from the home: {name}")
         self._record_end(ending, reader, "\n".join(tail))
 
     def _pump(

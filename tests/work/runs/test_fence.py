@@ -1,0 +1,121 @@
+"""The fence around an agent, with real processes: what it can write, see and tell."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.work.agents import fence
+from clew.work.agents.fence import sandbox_of
+from clew.work.agents.options import WorkOptions
+
+FENCED = WorkOptions(sandbox="worktree")
+
+
+def can_fence():
+    return sys.platform == "linux" and fence._why_none() is None
+
+
+needs_fence = pytest.mark.skipif(not can_fence(), reason="no bubblewrap that runs here")
+
+
+@needs_fence
+def test_a_fenced_agent_commits_ticks_and_completes_its_spec(house):
+    house.spec("001", "edit a.txt", "commit a.txt", "tick", checks=["test -e a.txt"])
+    run = house.done("001", options=FENCED)
+    assert (run.phase, run.failure) == ("finished", None)
+    assert house.status("001") == "completed"
+    assert "fenced in: writes go to the worktree" in house.log("001")
+    assert not (house.paths.run_directory(run.run_id) / "fence").exists()
+
+
+@needs_fence
+def test_what_is_outside_cannot_be_written_or_read(house, private_home, tmp_path):
+    secret, outside = private_home / ".ssh" / "id", tmp_path / "outside"
+    secret.parent.mkdir()
+    secret.write_text("a secret")
+    main = house.repo.text("rev-parse", "main")
+    attack = f"""
+cat {secret} && echo SEEN
+echo x > {outside}
+echo x > {house.root}/README.md
+echo x > {house.root}/.chant/config.md
+echo x > {house.root}/.git/config
+echo x > {house.root}/.git/hooks/post-commit
+git -C {house.root} update-ref refs/heads/main HEAD~0
+echo evil >> {private_home}/.bashrc
+clew trust --all
+true
+"""
+    script = house.root / "attack.sh"
+    script.write_text(attack)
+    house.spec("001", f"shell {script}", "edit a.txt", "commit a.txt", "tick")
+    run = house.done("001", options=FENCED)
+    assert run.phase == "finished"
+    assert not outside.exists()
+    assert house.repo.text("rev-parse", "main") == main
+    assert (house.root / "README.md").read_text() == "hello\n"
+    assert "provider: command" in (house.root / ".chant" / "config.md").read_text()
+    assert not (house.root / ".git" / "hooks" / "post-commit").exists()
+    assert not (private_home / ".bashrc").exists()
+    log = house.log("001")
+    assert "SEEN" not in log
+    assert "the fence stopped a write" in log
+    assert "the fence kept this from the home: .bashrc" in log
+
+
+@needs_fence
+def test_a_fenced_agent_is_stopped_like_any_other(house):
+    house.spec("001", "edit a.txt", "hang")
+    house.begin("001", options=FENCED)
+    from clew.work.runs.stop import pause
+
+    assert pause(house.work, "001").phase == "paused"
+    from clew.work.processes.identity import processes_of_run
+
+    assert processes_of_run(house.latest("001").run_id) == []
+
+
+def test_where_there_is_none_the_run_says_so_once(house, tmp_path, monkeypatch):
+    house.spec("001", "edit a.txt", "commit a.txt", "tick")
+    names = ("git", "sh", "env")
+    for name in names:
+        (tmp_path / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert house.done("001", options=FENCED).phase == "finished"
+    assert house.log("001").count("no fence: bubblewrap is not installed") == 1
+
+
+def test_who_is_fenced_by_default(private_home):
+    assert sandbox_of("claude", "edit", None) == "worktree"
+    assert sandbox_of("codex", "edit", None) == "off"  # it has a sandbox of its own
+    assert sandbox_of("codex", "full", None) == "worktree"
+    assert sandbox_of("command", "edit", None) == "off"
+    assert sandbox_of("claude", "edit", "off") == "off"
+    file = private_home / ".config" / "chant" / "config.md"
+    file.write_text("---\nwork:\n  sandbox: worktree\n  sandboxes:\n    claude: off\n---\n")
+    assert sandbox_of("command", "edit", None) == "worktree"
+    assert sandbox_of("claude", "edit", None) == "off"
+
+
+def test_a_project_cannot_open_the_fence(house):
+    house.configure("work:\n  sandbox: off\n  sandbox_write: [/]")
+    causes = [problem.cause for problem in house.work.config().warnings]
+    assert sum("has no effect here" in cause for cause in causes) == 2
+    assert sandbox_of("claude", "edit", None) == "worktree"
+
+
+def test_the_profile_for_macos_names_what_may_be_written(house, monkeypatch):
+    from clew.work.model import AgentChoice
+
+    git = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout
+    places = fence._Places(house.root, house.root / "tree", AgentChoice("claude"), git.strip(), ())
+    (program, flag, profile) = fence._sandbox_exec(places)
+    assert (program, flag) == ("sandbox-exec", "-p")
+    assert "(deny file-write*)" in profile
+    assert f'(subpath "{house.root.resolve()}/tree")' in profile
+    assert f'(subpath "{Path.home().resolve()}/.claude")' in profile
