@@ -12,7 +12,7 @@ import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.specs.store.settings import PROVIDERS
-from clew.work.agents.launch import _git_directories, launch_of
+from clew.work.agents.launch import git_directories, launch_of
 from clew.work.agents.output import _READERS
 from clew.work.agents.programs import AGENTS, PERMISSIONS, check_agent
 from clew.work.agents.tool_server import Server, server_of, tell
@@ -74,7 +74,7 @@ def test_a_commit_needs_no_hooks_no_settings_and_no_other_branch(project):
     worktree = project.root.parent / "tree"
     project.repo.git("worktree", "add", "-q", "-b", "chant/001", str(worktree))
     common = project.root / ".git"
-    assert _git_directories(worktree, "chant/001") == [
+    assert git_directories(worktree, "chant/001") == [
         str(common / "worktrees" / "tree"),
         str(common / "objects"),
         str(common / "refs" / "heads" / "chant"),

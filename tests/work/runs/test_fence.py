@@ -94,7 +94,9 @@ def test_who_is_fenced_by_default(private_home):
     assert sandbox_of("claude", "edit", None) == "worktree"
     assert sandbox_of("codex", "edit", None) == "off"  # it has a sandbox of its own
     assert sandbox_of("codex", "full", None) == "worktree"
+    assert sandbox_of("openai", "edit", None) == "worktree"
     assert sandbox_of("command", "edit", None) == "off"
+    assert sandbox_of("kirocli", "edit", None) == "off"  # nobody has tried it
     assert sandbox_of("claude", "edit", "off") == "off"
     file = private_home / ".config" / "chant" / "config.md"
     file.write_text("---\nwork:\n  sandbox: worktree\n  sandboxes:\n    claude: off\n---\n")

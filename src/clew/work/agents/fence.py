@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from clew.work.processes.identity import FENCE_VARIABLE
 OFF, WORKTREE = "off", "worktree"
 _PROBE_SECONDS = 20
 _MOST_NAMED = 10
-_REFUSALS = ("Read-only file system", "EROFS", "Operation not permitted")
+_REFUSALS = ("Read-only file system", "EROFS")
 _INTERPRETERS = ("node", "python3", "git")
 _GIT_SETTINGS = (".gitconfig", ".config/git")
 _UNTOLD = (".cache", ".npm", ".clew", ".config", ".local")  # what programs keep for themselves
@@ -47,16 +48,17 @@ class Fence:
     words: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     home: Path | None = None
+    own: frozenset[str] = frozenset()  # files in the home that the agent may write
 
     def is_refusal(self, line: str) -> bool:
         """Whether a line of output tells that something was out of bounds."""
-        return bool(self.words) and any(word in line for word in _REFUSALS[:2])
+        return bool(self.words) and any(word in line for word in _REFUSALS)
 
     def take_down(self) -> list[str]:
         """Remove the home inside; the files that were kept from the real one."""
         if self.home is None:
             return []
-        kept = sorted(_strange_files(self.home))
+        kept = sorted(name for name in _strange_files(self.home) if name not in self.own)
         shutil.rmtree(self.home, ignore_errors=True)
         return kept[:_MOST_NAMED]
 
@@ -69,7 +71,7 @@ def sandbox_of(name: str, permission: str, asked: str | None) -> str:
         return said
     agent = agent_named(name)
     has_own = permission in agent.fenced_itself
-    return WORKTREE if agent.own and not has_own else OFF
+    return WORKTREE if agent.own is not None and not has_own else OFF
 
 
 def fence_of(
@@ -80,13 +82,17 @@ def fence_of(
     if choice.sandbox != WORKTREE:
         return Fence("no fence: the agent can write wherever its user can")
     reason = _why_none()
+    if Path.home().is_relative_to(paths.root):
+        reason = "the project contains the home directory"
     if reason is not None:
         return Fence(f"no fence: {reason}; the agent can write wherever its user can")
     home = private_directory(paths.run_directory(run.run_id) / "fence")
     places = _Places(paths.root, worktree, choice, run.plan.program, tuple(git_directories))
     words = _bubblewrap(places, home) if sys.platform == "linux" else _sandbox_exec(places)
     note = "fenced in: writes go to the worktree and its branch, the home is hidden"
-    return Fence(note, tuple(words), {FENCE_VARIABLE: WORKTREE, "TMPDIR": "/tmp"}, home)  # noqa: S108
+    variables = {FENCE_VARIABLE: WORKTREE, "TMPDIR": "/tmp"}  # noqa: S108
+    own = frozenset(name for name in agent_named(choice.name).own or ())
+    return Fence(note, tuple(words), variables, home, own)
 
 
 def _why_none() -> str | None:
@@ -140,7 +146,7 @@ class _Places:
     def writable(self) -> list[Path]:
         """What is written: the worktree, what a commit writes, the specs, the agent's own."""
         chant = self.root / ".chant"
-        own = agent_named(self.choice.name).own
+        own = agent_named(self.choice.name).own or ()
         found = [self.worktree, *map(Path, self.git_directories)]
         found += [chant / "specs", chant / ".store", chant / "archive"]
         found += [_own_place(name) for name in own if name.endswith("/")]
@@ -149,7 +155,7 @@ class _Places:
 
     def copied(self) -> Iterator[Path]:
         """The agent's own files; they are replaced whole, which a mounted file does not allow."""
-        for name in agent_named(self.choice.name).own:
+        for name in agent_named(self.choice.name).own or ():
             if not name.endswith("/") and not name.isupper():
                 yield _own_place(name)
 
@@ -164,9 +170,8 @@ def _bubblewrap(places: _Places, inside: Path) -> list[str]:
         words += ["--tmpfs", str(place)]
     words += ["--bind", str(inside), str(home)]
     covered = [*places.hidden(), home]
-    for place in _outermost(places.readable()):
-        if any(place.is_relative_to(one) for one in covered) and place not in (home, *covered):
-            words += ["--ro-bind-try", str(place), str(place)]
+    for place in _outermost(places.readable(), covered):
+        words += ["--ro-bind-try", str(place), str(place)]
     for file in places.copied():
         target = inside / file.relative_to(home) if file.is_relative_to(home) else None
         if target is not None and file.is_file():
@@ -213,7 +218,10 @@ def _own_place(name: str) -> Path:
             break
     else:
         place = Path.home() / name
-    return private_directory(place) if name.endswith("/") else place
+    if name.endswith("/"):
+        with suppress(OSError):  # then the agent has to do without
+            private_directory(place)
+    return place
 
 
 def _named_by(*variables: str) -> list[Path]:
@@ -224,11 +232,13 @@ def _extra(config: Config, key: str) -> list[Path]:
     return [Path(text).expanduser() for text in config.words("work", key)]
 
 
-def _outermost(found: Iterable[Path]) -> list[Path]:
-    """Each place once, those around others first; what is in another needs no mention."""
+def _outermost(found: Iterable[Path], covered: list[Path]) -> list[Path]:
+    """The places that are in a covered one, each once; none of them uncovers all of it."""
     kept: list[Path] = []
     for place in sorted({one.absolute() for one in found}, key=lambda one: len(one.parts)):
-        if not any(place.is_relative_to(one) for one in kept):
+        is_covered = any(place.is_relative_to(one) for one in covered)
+        uncovers = any(one.is_relative_to(place) for one in covered)
+        if is_covered and not uncovers and not any(place.is_relative_to(one) for one in kept):
             kept.append(place)
     return kept
 

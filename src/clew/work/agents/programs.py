@@ -40,7 +40,8 @@ class Agent:
     variables: Mapping[str, str] = field(default_factory=dict)
     needs_model: bool = False
     # What in the home is its own: directories end in a slash, files are copied, variables name more.
-    own: tuple[str, ...] = ()
+    # None: not known, so that it is fenced in only when asked for.
+    own: tuple[str, ...] | None = None
     fenced_itself: tuple[str, ...] = ()  # the permissions with which it has a sandbox of its own
     ticks_by_checks: bool = False  # it has no tools, so a check that passed ticks its criterion
     is_verified: bool = True  # the program itself was tried, not only its documentation read
@@ -195,6 +196,7 @@ AGENTS = {
             permissions={"read": ("--read-only",), "edit": (), "full": ()},
             stream="claude",
             needs_model=True,
+            own=(),
         ),
         Agent(
             "ollama",
@@ -203,6 +205,7 @@ AGENTS = {
             permissions={"read": ("--read-only",), "edit": (), "full": ()},
             stream="claude",
             needs_model=True,
+            own=(),
         ),
         Agent("command", "", model=()),
     )
