@@ -80,6 +80,8 @@ def fence_of(
     """The fence of a run's agent; where none can be had, why."""
     choice = run.plan.agent
     if choice.sandbox != WORKTREE:
+        if choice.permission in agent_named(choice.name).fenced_itself:
+            return Fence(f"no fence of Clew: {choice.name} has a sandbox of its own")
         return Fence("no fence: the agent can write wherever its user can")
     reason = _why_none()
     if Path.home().is_relative_to(paths.root):
