@@ -116,6 +116,12 @@ class CatalogService(Service):
             self._before_call(tool, call)
         try:
             return tool.handler(arguments, call)
+        except ClewError as error:
+            if error.hint:
+                from clew.catalog.hints import in_tools
+
+                error.hint = in_tools(error.hint, self._offered)
+            raise
         except Exception as error:
             refused = _refusal(error)
             if refused is None:

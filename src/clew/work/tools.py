@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _ACTOR = "mcp"
 _FACE = {"face": "chant", "toolset": "work"}
 _STOP_SECONDS = 1.0
+_STOPPED = ("in_progress", "paused", "failed", "needs_attention")
 _SPEC_ID = string("Spec ID (full or partial)")
 _SPEC_CHANGED = object_schema({"id": STRING, "message": STRING}, "message")
 _PROCESS = {**texts("process_id spec_id"), "pid": INTEGER, **texts("started_at mode")}
@@ -69,13 +70,15 @@ def _message(text: str, **data: Any) -> Answer:
 def work_start(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Begin work; the answer comes within two seconds."""
     from clew.work.agents.options import WorkOptions
-    from clew.work.scheduling.start import Mode, begin_work
+    from clew.work.scheduling.start import Mode, begin_work, keep_watched
 
     mode = Mode(chain=arguments.get("chain", False), parallel=arguments.get("parallel"))
     options = WorkOptions(skip_criteria=arguments.get("skip_criteria", False))
     with _opened(call, wiring) as work:
         waiting = _ask_consent(work, call, (arguments["id"],), mode)
-        return _record({**begin_work(work, (arguments["id"],), mode, options).record, **waiting})
+        begun = begin_work(work, (arguments["id"],), mode, options)
+        keep_watched(work)
+        return _record({**begun.record, **waiting})
 
 
 def _ask_consent(work: Workspace, call: Call, ids: tuple[str, ...], mode: Mode) -> JsonObject:
@@ -145,19 +148,19 @@ def cancel(arguments: JsonObject, call: Call) -> Answer:
 
 def takeover(arguments: JsonObject, call: Call) -> Answer:
     """Stop a spec's agent, hold the spec, and say what is known."""
+    from clew.catalog.hints import in_tools
     from clew.work.runs.stop import take_over
 
     with _opened(call) as work:
-        return _record(
-            take_over(work, arguments["id"], force=arguments.get("force", False)).as_json()
-        )
+        taken = take_over(work, arguments["id"], force=arguments.get("force", False)).as_json()
+    return _record({**taken, "suggestion": in_tools(taken["suggestion"])})
 
 
 def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
     """Hand a spec back that was taken over: paused, gone on with, or finished."""
     from clew.work.runs.stop import release as hand_back
     from clew.work.runs.stop import release_finished
-    from clew.work.scheduling.start import Mode, begin_work
+    from clew.work.scheduling.start import Mode, begin_work, keep_watched
 
     then, waiting = arguments.get("then", "pause"), {}
     with _opened(call, wiring) as work:
@@ -171,6 +174,7 @@ def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
         if then != "continue":
             return _message(text, id=run.spec_id)
         record = begin_work(work, (run.spec_id,), Mode()).record
+        keep_watched(work)
         text += f"; an agent goes on with it ({record['process_id']})"
         return _message(text, id=run.spec_id, **record, **waiting)
 
@@ -213,6 +217,36 @@ def split(arguments: JsonObject, call: Call) -> Answer:
     if not call.is_task and agent_to_ask(work.config(), spec, options) is not None:
         return _record(begin_split(work, spec.id, options))
     return _record(split_spec(work, spec.id, options, call=call).as_json())
+
+
+def with_reasons(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """The tools of specs; those that show one spec also say why it waits for somebody."""
+    for tool in tools:
+        if tool.name in ("chant_spec_get", "chant_diagnose"):
+            tool.handler = _explained(tool.handler)
+    return tools
+
+
+def _explained(handler: Handler) -> Handler:
+    def explained(arguments: JsonObject, call: Call) -> Answer:
+        answer = handler(arguments, call)
+        data = answer.data
+        if not isinstance(data, dict) or data.get("status") not in _STOPPED:
+            return answer
+        from clew.catalog.hints import in_tools
+        from clew.kit.paths import ProjectPaths
+        from clew.specs.store.store import open_store
+        from clew.work.runs.reasons import explain
+
+        paths = ProjectPaths(open_store(settings=call.settings).project)
+        found = explain(paths, data.get("spec_id") or data["id"], data["status"])
+        if found is None:
+            return answer
+        reason = {**found.as_json(), "next_step": in_tools(found.next_step)}
+        said = {"suggestion": reason["next_step"]} if "suggestion" in data else {}
+        return _record({**data, **said, "reason": reason})
+
+    return explained
 
 
 def _declared(name: str, description: str, **settings: Any) -> JsonObject:

@@ -234,6 +234,10 @@ def _stopped(command_path: str, *, as_json: bool) -> int:
 
 
 def _report(error: ClewError, command_path: str, *, as_json: bool) -> int:
+    if error.hint:
+        from clew.cli.core.hints import own_commands
+
+        error.hint = own_commands(error.hint, command_path.split(maxsplit=1)[0])
     if as_json and not isinstance(error, OutputFailed):
         try:
             write_out(json_text(error_envelope(command_path, error)))

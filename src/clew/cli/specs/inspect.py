@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.hints import own_commands
 from clew.cli.core.options import flag, limit_option, project_option
 from clew.cli.core.render import is_terminal
 from clew.cli.specs.edit import ACTOR
-from clew.cli.specs.read import opened
+from clew.cli.specs.read import opened, reason_lines
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.kit.times import parse_iso
@@ -68,7 +69,9 @@ def diagnose(spec_id: str, project: str | None) -> Outcome:
     """Diagnose problems of a spec."""
     from clew.specs.check.diagnose import diagnose_any
 
-    found = diagnose_any(opened(project), spec_id)
+    store = opened(project)
+    found = diagnose_any(store, spec_id)
+    reason = reason_lines(store, found["spec_id"], found["status"], found)
     rows = tuple(
         ("ok" if check["passed"] else "fail", check["name"], check["details"])
         for check in found["checks"]
@@ -78,7 +81,9 @@ def diagnose(spec_id: str, project: str | None) -> Outcome:
         Table(("", "check", "found"), rows),
         found["diagnosis"],
     ]
-    return Outcome(found, (*lines, *([found["suggestion"]] if found["suggestion"] else [])))
+    if found["suggestion"] and not reason:
+        lines.append(own_commands(found["suggestion"]))
+    return Outcome(found, (*lines, *reason))
 
 
 @command()

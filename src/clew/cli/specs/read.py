@@ -10,6 +10,7 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import SPEC_COMMANDS
+from clew.cli.core.hints import own_commands
 from clew.cli.core.options import flag, limit_option, offset_option, project_option, repeatable
 from clew.cli.core.streams import write_out
 from clew.kit.outcome import Outcome, Table
@@ -100,8 +101,9 @@ def list_command(  # noqa: PLR0913 - one parameter per option
     """List specs. QUERY narrows it: status:pending label:auth -label:wip "exact phrase"."""
     from clew.specs.query.lists import list_specs
 
+    store = opened(project)
     page = list_specs(
-        opened(project),
+        store,
         status="ready" if only_ready else status,
         labels=labels,
         spec_type=spec_type,
@@ -111,7 +113,22 @@ def list_command(  # noqa: PLR0913 - one parameter per option
     )
     if count:
         return Outcome({"total": page["total"]}, (str(page["total"]),))
-    return _page_outcome(page, 'No specs. Add one: chant add "what is to be done"')
+    return _page_outcome(page, "" if page["total"] else _none_listed(store))
+
+
+def _none_listed(store: SpecStore) -> str:
+    """Why the list is empty, and what to do."""
+    from clew.specs.query.lists import list_specs
+
+    found = store.snapshot()
+    if list_specs(store, limit=0)["total"]:
+        return own_commands("No spec matches. `chant list` shows all.")
+    cancelled = sum(head.status == "cancelled" for head in found.active)
+    archived = len(found.by_id) - len(found.active)
+    counts = (("cancelled", cancelled), ("archived", archived))
+    left = ", ".join(f"{count} {word}" for word, count in counts if count)
+    words = f"No open specs ({left})" if left else "No specs"
+    return own_commands(f'{words}. Add one: `chant add "what is to be done"`')
 
 
 @command()
@@ -124,7 +141,8 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
     from clew.specs.query.lists import ready_specs
 
     page = ready_specs(opened(project), limit=limit, offset=offset, labels=labels)
-    return _page_outcome(page, "Nothing is ready. `chant list` shows what waits, and for what.")
+    nothing = "Nothing is ready. `chant list` shows what waits, and for what."
+    return _page_outcome(page, own_commands(nothing))
 
 
 @command()
@@ -136,13 +154,28 @@ def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Ou
     """Show one spec."""
     from clew.specs.query.lists import spec_data
 
-    found, snapshot = opened(project).find(spec_id)
+    store = opened(project)
+    found, snapshot = store.find(spec_id)
     data = spec_data(found, snapshot)
+    reason = reason_lines(store, found.id, found.status, data)
     if raw:
         return Outcome(data, (found.raw.decode("utf-8", "replace").rstrip("\n"),))
     if only_body:
         return Outcome(data, (found.body.rstrip("\n"),))
-    return Outcome(data, (_facts(data), "", found.body.strip("\n")))
+    return Outcome(data, (_facts(data), *reason, "", found.body.strip("\n")))
+
+
+def reason_lines(
+    store: SpecStore, spec_id: str, status: str, data: dict[str, Any]
+) -> tuple[str, ...]:
+    """Why the spec waits for somebody, for people, and into the data for programs."""
+    from clew.work.runs.reasons import explain
+
+    found = explain(store.paths, spec_id, status)
+    if found is None:
+        return ()
+    data["reason"] = found.as_json()
+    return ("", own_commands(found.text()))
 
 
 def _facts(data: dict[str, Any]) -> str:

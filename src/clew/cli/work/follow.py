@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from clew.cli.core.hints import own_commands
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
 from clew.kit.paths import ProjectPaths
@@ -83,7 +84,8 @@ def _shown(paths: ProjectPaths) -> Iterator[Callable[[list[Run]], None]]:
         else:
             yield show_lines
     except KeyboardInterrupt:
-        say("The work goes on without you: `clew runs` shows it, `clew pause ID` stops it.")
+        words = "The work goes on without you: `clew runs` shows it, `clew pause ID` stops it."
+        say(own_commands(words))
         raise
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from clew.cli.core.app import command
+from clew.cli.core.hints import own_commands
 from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened, opened_work
@@ -125,14 +126,11 @@ def _options(given: dict[str, Any]) -> Any:
 
 def _start_watch(work: Workspace) -> None:
     """Have finished work merged; that this cannot start must not keep anybody from working."""
-    from clew.work.scheduling.start import start_watch
-    from clew.work.scheduling.watch import is_watched
+    from clew.work.scheduling.start import keep_watched
 
-    try:
-        if not is_watched(work.paths):
-            start_watch(work)
-    except ClewError as error:
-        say(f"warning: the watch was not started: {error.message}")
+    reason = keep_watched(work)
+    if reason:
+        say(f"warning: the watch was not started: {reason}")
 
 
 def _outcome(work: Workspace, begun: Begun, *, detach: bool) -> Outcome:
@@ -146,8 +144,10 @@ def _outcome(work: Workspace, begun: Begun, *, detach: bool) -> Outcome:
 
     record = begun.record
     if detach:
-        words = f"Started {record['mode']} work on {record['spec_id']} (PID {record['pid']})."
-        return Outcome(record, (words, f"`clew logs -f {record['spec_id']}` shows it."))
+        pid = f" (PID {record['pid']})" if record["pid"] else ""
+        words = f"Started {record['mode']} work on {record['spec_id']}{pid}."
+        shows = f"`clew logs -f {record['spec_id']}` shows it."
+        return Outcome(record, (words, own_commands(shows)))
     if begun.run_id is not None:
         data = data_of(follow_run(work, begun.run_id))
         ending = _ending(data, watched=is_watched(work.paths))
@@ -166,10 +166,11 @@ def _ending(data: dict[str, Any], *, watched: bool) -> str:
     if data["spec_status"] == "completed":
         said += "" if data["criteria"] else f", but {NOTHING_CHECKED}"
         after = "the watch merges it" if watched else f"merge it: `clew merge {data['spec_id']}`"
-        return f"{said}; the work is on branch {data['branch']}, {after}."
+        return own_commands(f"{said}; the work is on branch {data['branch']}, {after}.")
     if data["failure"]:
         said += f"\n{data['failure']}"
-    return f"{said}\n`clew work {data['spec_id']}` goes on with it; it is in {data['worktree']}."
+    where = f"; it is in {data['worktree']}" if data["worktree"] else ""
+    return f"{said}\n" + own_commands(f"`clew resume {data['spec_id']}` goes on with it{where}.")
 
 
 @command()
@@ -211,13 +212,22 @@ def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
     from clew.work.runs.stop import take_over
 
     with opened_work(project) as work:
-        data = take_over(work, spec_id, force=force).as_json()
+        try:
+            data = take_over(work, spec_id, force=force).as_json()
+        except NotFound as error:
+            full = work.store.load(spec_id).id
+            has_run = work.journal.latest(full) is not None
+            error.hint = (
+                f"`clew takeover {full} --force` does so all the same." if has_run else None
+            )
+            error.hint = error.hint or f"No agent has worked on it yet: `clew work {full}`."
+            raise
     parts = [data["analysis"], ""]
     if data["facts"]["diffstat"]:
         parts += [data["facts"]["diffstat"], ""]
     if data["log_tail"]:
         parts += ["The end of its log:", data["log_tail"], ""]
-    return Outcome(data, (*parts, data["suggestion"]))
+    return Outcome(data, (*parts, own_commands(data["suggestion"])))
 
 
 @command()
@@ -248,7 +258,7 @@ def release(
             begun = begin_work(work, (run.spec_id,), Mode())
             return _outcome(work, begun, detach=detach)
     words = f"Released {run.spec_id}; `clew resume {run.spec_id}` has an agent go on with it."
-    return Outcome({"id": run.spec_id, "phase": str(run.phase)}, (words,))
+    return Outcome({"id": run.spec_id, "phase": str(run.phase)}, (own_commands(words),))
 
 
 @command()
@@ -267,7 +277,7 @@ def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
         found = journal.runs(spec_id=full, limit=limit) if journal is not None else []
         data: dict[str, Any] = {"runs": [run_data(run) for run in found]}
         if journal is None or not found:
-            return Outcome(data, ("No runs yet. `clew work ID` starts one.",))
+            return Outcome(data, (own_commands("No runs yet. `clew work ID` starts one."),))
         parts: list[str | Table] = [_runs_table(found)]
         if full is not None:
             parts += _latest_details(journal, found[0], data)

@@ -20,6 +20,12 @@ from clew.specs.store.config import Config
 from clew.specs.store.store import SpecStore
 
 _FINALIZABLE = ("in_progress", "completed", "failed")
+_TO_COMPLETE = {
+    "pending": "Work on it first: `chant work {}`.",
+    "in_progress": "Finalize it first: `chant finalize {}`.",
+    "failed": "Finalize it first: `chant finalize {}`.",
+    "cancelled": "Put it back first if it is to be done: `chant update {} --status pending`.",
+}
 _RESETTABLE = ("failed", "in_progress", "needs_attention", "paused")
 
 
@@ -160,7 +166,7 @@ def archive(store: SpecStore, spec_id: str, *, actor: str, allow_cancelled: bool
     if spec.status not in allowed:
         raise Conflict(
             f"Spec '{spec.id}' must be completed to archive (current: {spec.status})",
-            "Finalize it first.",
+            _TO_COMPLETE.get(spec.status, _TO_COMPLETE["pending"]).format(spec.id),
         )
     return store.archive(spec.id, actor=actor)
 

@@ -30,7 +30,13 @@ _STATUS_ACTIONS = {
     "needs_attention": "FLAGGED",
     "pending": "RESET",
 }
-_EVENTS = {"created": "CREATED", "archived": "ARCHIVED", "deleted": "DELETED"}
+_EVENTS = {
+    "created": "CREATED",
+    "archived": "ARCHIVED",
+    "deleted": "DELETED",
+    "taken_over": "TAKEN OVER",
+    "released": "RELEASED",
+}
 _APPROVALS = {"approved": "APPROVED", "rejected": "REJECTED"}
 
 

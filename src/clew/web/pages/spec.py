@@ -26,6 +26,7 @@ def show(request: Request) -> Response:
     from clew.web.views import spec as specview
     from clew.web.views.drawing import draw_around
     from clew.web.views.review import remarks_in
+    from clew.work.runs.reasons import explain
 
     site = site_of(request)
     store = site.specs()
@@ -50,6 +51,7 @@ def show(request: Request) -> Response:
         waits=specview.waits(graph, spec),
         unapproved=specview.unapproved(site.root, config, spec, known),
         known=known,
+        reason=explain(site.work(), spec.id, spec.status),
         branch=branch,
         remarks=remarks,
         remarks_at=_by_line(remarks),

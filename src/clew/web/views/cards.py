@@ -14,6 +14,7 @@ from clew.specs.query.lists import blockers
 from clew.specs.store.store import SpecStore
 from clew.work.journal.sqlite import read_journal
 from clew.work.model import OPEN, Phase, Run
+from clew.work.runs.reasons import reason_of
 
 COLUMNS = (
     ("ready", "Ready", ("ready",)),
@@ -52,6 +53,7 @@ class Card:
     phase: str | None = None
     agent: str | None = None
     log_line: str = ""
+    reason: str = ""
     completed_at: str | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -68,6 +70,7 @@ class Card:
             "phase": self.phase,
             "agent": self.agent,
             "log_line": self.log_line,
+            "reason": self.reason,
         }
 
 
@@ -124,7 +127,11 @@ def read_board(store: SpecStore, paths: ProjectPaths, wanted: Filter | None = No
     columns = []
     for name, title, _ in COLUMNS:
         most = wanted.most.get(name, wanted.usual)
-        cards = tuple(_card(head, graph, runs.get(head.id), paths) for head in groups[name][:most])
+        shown = groups[name][:most]
+        whys = _reasons(paths, shown)
+        cards = tuple(
+            _card(head, graph, runs.get(head.id), paths, whys.get(head.id, "")) for head in shown
+        )
         columns.append(Column(name, title, len(groups[name]), cards))
     labels = sorted({label for head in snapshot.active for label in head.labels})
     types = sorted({head.type for head in snapshot.active})
@@ -180,7 +187,21 @@ def _matching_heads(store: SpecStore, snapshot: Snapshot, wanted: Filter) -> lis
     ]
 
 
-def _card(head: Head, graph: Graph, run: Run | None, paths: ProjectPaths) -> Card:
+def _reasons(paths: ProjectPaths, heads: list[Head]) -> dict[str, str]:
+    """Why each of these specs waits for somebody, in a line."""
+    stopped = [head for head in heads if head.status in ("failed", "needs_attention")]
+    with read_journal(paths) as journal:
+        if journal is None or not stopped:
+            return {}
+        found = {head.id: reason_of(journal, head.id, head.status) for head in stopped}
+    return {
+        name: reason.why.partition("\n")[0][:_LONGEST_LINE]
+        for name, reason in found.items()
+        if reason is not None
+    }
+
+
+def _card(head: Head, graph: Graph, run: Run | None, paths: ProjectPaths, reason: str) -> Card:
     status = graph.state(head.id).status
     works = status in ("in_progress", "paused")
     held = run is not None and run.phase is not Phase.HELD
@@ -199,5 +220,6 @@ def _card(head: Head, graph: Graph, run: Run | None, paths: ProjectPaths) -> Car
         phase=str(run.phase) if run else None,
         agent=run.agent if run else None,
         log_line=last_log_line(paths, head.id) if works else "",
+        reason=reason,
         completed_at=head.completed_at,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,8 @@ from clew.work.worktrees.worktrees import is_merged, path_of
 
 CONFLICT = "conflict"
 ACTOR = "merge"
+_BY_SPEC = re.compile(r"^\S+ chant\(([^)\s]+)\)")
+_MOST_NAMED = 10
 
 
 def open_conflict(
@@ -79,6 +82,15 @@ def close_resolved_conflicts(root: Path, store: SpecStore, target: str) -> list[
         if complete_again(store, original, f"{branch} is merged into {target}"):
             freed.append(original)
     return freed
+
+
+def changed_by(root: Path, sides: Sides, files: Sequence[str]) -> list[str]:
+    """Who changed these files in the target since the branch began: specs, else commits."""
+    spread = (guard(sides.onto), f"^{guard(sides.tip)}")
+    wanted = ("log", f"-{_MOST_NAMED}", "--no-merges", "--format=%h %s", *spread, "--", *files)
+    lines = run_git(*wanted, cwd=root).decode("utf-8", "replace").splitlines()
+    found = [(_BY_SPEC.search(line), line.split(" ", 1)[0]) for line in lines]
+    return list(dict.fromkeys(f"spec {spec[1]}" if spec else sha for spec, sha in found))
 
 
 def needs_attention(store: SpecStore, spec_id: str, reason: str) -> None:

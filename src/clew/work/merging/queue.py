@@ -36,6 +36,7 @@ from clew.work.merging.candidate import (
     show_commit,
 )
 from clew.work.merging.conflicts import (
+    changed_by,
     close_resolved_conflicts,
     complete_again,
     needs_attention,
@@ -265,12 +266,15 @@ class Merger:
 
     def _conflicting(self, entry: Merge, error: MergeConflict) -> tuple[Merge, str]:
         spec, store = self.work.store.load(entry.spec_id), self.work.store
-        opened = open_conflict(self.work.paths, store, spec, self._sides(entry), error.files)
-        needs_attention(store, spec.id, f"{error.message} (see {opened})")
+        sides = self._sides(entry)
+        opened = open_conflict(self.work.paths, store, spec, sides, error.files)
+        others = changed_by(self.work.root, sides, error.files)
+        met = f" (changed there by {', '.join(others)})" if others else ""
+        needs_attention(store, spec.id, f"{error.message}{met} (see {opened})")
         entry = self.work.journal.update_merge(
             entry.number,
             MergeStatus.CONFLICT,
-            note=error.message,
+            note=f"{error.message}{met}",
             files=error.files,
             conflict_spec=opened,
         )
@@ -361,7 +365,13 @@ def recover_entries(work: Workspace) -> None:
 def _set_free(work: Workspace, entry: Merge) -> list[str]:
     """Complete what waited for this merge alone; gives the specs whose conflict is resolved."""
     complete_again(work.store, entry.spec_id, f"merged into {entry.target}")
-    return close_resolved_conflicts(work.root, work.store, entry.target)
+    freed = close_resolved_conflicts(work.root, work.store, entry.target)
+    for name in freed:
+        stuck = work.journal.latest_merge(name)
+        if stuck is not None and stuck.status in (MergeStatus.CONFLICT, MergeStatus.FAILED):
+            tip, note = tip_of(work.root, stuck.branch), f"merged with {entry.branch}"
+            work.journal.update_merge(stuck.number, MergeStatus.MERGED, tip=tip, note=note)
+    return freed
 
 
 def merge_id(root: Path, entry: Merge) -> str:

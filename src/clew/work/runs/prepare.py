@@ -58,10 +58,7 @@ START_SECONDS = 2.0
 _SUPERVISOR = ("clew.work.runs.supervisor",)
 FINISHER = "verdict"
 ACTOR = "work"
-_NOT_STARTED = {
-    "completed": "Reset it first to work on it again: `chant reset`.",
-    "cancelled": "Put it back to pending first: `chant update ID --status pending`.",
-}
+_NOT_STARTED = ("completed", "cancelled")
 _SAME_SESSION = (FailureClass.RATE_LIMIT, FailureClass.NETWORK)
 
 
@@ -248,9 +245,12 @@ def usual_base(root: Path, config: Config) -> str:
 def refuse_ended(spec: Spec) -> None:
     """Refuse a spec that is over and done with."""
     if spec.head.archived:
-        raise Conflict(f"Spec '{spec.id}' is archived", "Work on an active spec.")
+        raise Conflict(f"Spec '{spec.id}' is archived", "Choose another one: `chant ready`.")
     if spec.status in _NOT_STARTED:
-        raise Conflict(f"Spec '{spec.id}' is {spec.status}", _NOT_STARTED[spec.status])
+        raise Conflict(
+            f"Spec '{spec.id}' is {spec.status}",
+            f"To work on it again, put it back: `chant update {spec.id} --status pending`.",
+        )
 
 
 def check_startable(
@@ -266,7 +266,7 @@ def check_startable(
     if spec.status == "in_progress" and not _was_left(earlier):
         raise Conflict(
             f"Spec '{spec.id}' is in progress, but Clew has no run for it",
-            "If nobody works on it, put it back first: `chant reset`.",
+            f"If nobody works on it, put it back first: `chant reset {spec.id}`.",
         )
     _check_blockers(store, spec, options)
 
@@ -280,7 +280,7 @@ def check_quality(store: SpecStore, config: Config, spec: Spec) -> None:
         raise Invalid(
             f"Spec validation failed with {len(errors)} error(s). Fix the issues before running "
             f"'chant work'.\n{listed}",
-            "Or start it all the same with --skip-criteria.",
+            f"Or start it all the same: `chant work {spec.id} --skip-criteria`.",
         )
 
 
@@ -308,7 +308,7 @@ def _check_blockers(store: SpecStore, spec: Spec, options: WorkOptions) -> None:
         names = ", ".join(blocker.id for blocker in others)
         raise Conflict(
             f"Spec '{spec.id}' is blocked by dependencies: {names}",
-            "Finish these first; `--chain` works through all of them.",
+            f"Finish these first, or have all of it worked: `chant work {spec.id} --chain`.",
         )
 
 

@@ -108,6 +108,7 @@ def _complete(work: Workspace, run: Run) -> list[str]:
     except _Overtaken:
         return []
     except ClewError as error:  # somebody took a tick away, or changed the worktree, meanwhile
+        work.journal.update(run.run_id, failure=error.message)
         _move(work, run, "needs_attention", error.message)
         return []
     unblocked: list[str] = done["unblocked"]

@@ -22,8 +22,9 @@ from clew.kit.text.display import clipped
 from clew.specs.change import finalize
 from clew.specs.change.lifecycle import ALLOWED, apply_status
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import Spec
+from clew.specs.model import DONE_STATUSES, Spec
 from clew.specs.query.logs import read_log
+from clew.specs.store import audit
 from clew.work.journal.run_log import read_events
 from clew.work.journal.status_files import write_views
 from clew.work.model import AT_REST, LEGAL_MOVES, ClaimLost, Phase, Request, Run, lost_claim
@@ -149,10 +150,13 @@ def suggestion_text(facts: Facts) -> str:
     if facts.worktree:
         lines.append(f"Continue there: cd {facts.worktree}")
     spec_id = facts.spec.id
-    lines.append(
-        f"Then hand it back: `clew release {spec_id} --continue` lets the agent go on from your "
-        f"commits, `clew release {spec_id} --finish` checks and completes the spec."
-    )
+    if facts.run is not None and facts.run.phase is Phase.HELD:
+        lines.append(
+            f"Then hand it back: `chant release {spec_id} --continue` lets the agent go on from "
+            f"your commits, `chant release {spec_id} --finish` checks and completes the spec."
+        )
+    elif facts.spec.status not in DONE_STATUSES:
+        lines.append(f"Nobody holds it: `chant work {spec_id}` has an agent work on it.")
     return "\n".join(lines)
 
 
@@ -256,8 +260,10 @@ def take_over(work: Workspace, spec_id: str, *, force: bool = False) -> Takeover
     """Stop the agent of a spec, hold the spec, and say what is known."""
     spec = work.store.load(spec_id)
     run = _hold(work, spec, force=force)
-    if run is not None and run.phase is Phase.HELD and "in_progress" in ALLOWED[spec.status]:
-        apply_status(work.store, spec.id, "in_progress", actor=ACTOR, reason="taken over")
+    if run is not None and run.phase is Phase.HELD:
+        audit.record(work.paths, spec.id, "taken_over", ACTOR, note=f"from run {run.run_id}")
+        if "in_progress" in ALLOWED[spec.status]:
+            apply_status(work.store, spec.id, "in_progress", actor=ACTOR, reason="taken over")
     return Takeover(spec.id, gather(work, work.store.load(spec.id), run))
 
 
@@ -265,6 +271,7 @@ def release(work: Workspace, spec_id: str) -> Run:
     """Hand a spec back: it is paused then, and the next start goes on with the work."""
     held = _held_run(work, work.store.load(spec_id))
     run = work.journal.move(held.run_id, Phase.PAUSED)
+    audit.record(work.paths, run.spec_id, "released", ACTOR, note="paused")
     write_views(work.paths, run)
     update_spec_statuses(work)
     return run
@@ -285,6 +292,7 @@ def release_finished(work: Workspace, spec_id: str) -> Run:
         request=None,
         finishings=0,
     )
+    audit.record(work.paths, run.spec_id, "released", ACTOR, note="to be checked and completed")
     start_supervisor(work.paths, run, lock)
     return work.journal.get(run.run_id)
 
@@ -338,9 +346,11 @@ def _end_work(work: Workspace, spec_id: str) -> None:
 
 def _hold(work: Workspace, spec: Spec, *, force: bool) -> Run | None:
     latest = work.journal.latest(spec.id)
-    if latest is not None and latest.is_open and latest.phase is not Phase.HELD:
+    if latest is not None and latest.phase is Phase.HELD:
+        return latest
+    if latest is not None and latest.is_open:
         return stop_run(work, spec.id, Request.HOLD)
-    if not force:
+    if not force and not (latest is not None and _was_held(work, latest)):
         raise NotFound(f"Failed to take over spec '{spec.id}': {_NOT_WORKED}")
     if latest is not None and Phase.HELD in LEGAL_MOVES[latest.phase]:
         latest = work.journal.move(latest.run_id, Phase.HELD, note="taken over")
@@ -348,10 +358,18 @@ def _hold(work: Workspace, spec: Spec, *, force: bool) -> Run | None:
     return latest
 
 
+def _was_held(work: Workspace, run: Run) -> bool:
+    """Whether a person had this run, who may well want it back: their release came to nothing."""
+    moves = work.journal.history(run.run_id)
+    return run.phase is Phase.FAILED and any(move.after == Phase.HELD for move in moves)
+
+
 def _held_run(work: Workspace, spec: Spec) -> Run:
     run = work.journal.open_run(spec.id)
     if run is None or run.phase is not Phase.HELD:
+        force = "" if run is not None else " --force"
         raise NotFound(
-            f"Spec '{spec.id}' has not been taken over", f"Take it over: `clew takeover {spec.id}`."
+            f"Spec '{spec.id}' has not been taken over",
+            f"Take it over: `chant takeover {spec.id}{force}`.",
         )
     return run

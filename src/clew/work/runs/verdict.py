@@ -118,8 +118,13 @@ def _check(
         said = said.strip() or f"exit status {code}"
     except (ClewError, OSError) as error:
         code, said = -1, str(error)
-    said = clipped(SecretLines().clean(said), _LONGEST_SAID)
+    said = _tail(SecretLines().clean(said))
     return Check(number, criterion, command, code == 0, said, time.monotonic() - began)
+
+
+def _tail(text: str) -> str:
+    """The end of an output, where a failing check says why."""
+    return text if len(text) <= _LONGEST_SAID else f"...{text[-_LONGEST_SAID:]}"
 
 
 def _tip(run: Run) -> str:

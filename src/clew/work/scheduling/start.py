@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from clew.kit import jsontext
-from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
+from clew.kit.errors import ClewError, Conflict, Invalid, NotFound, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, try_lock
@@ -40,6 +40,7 @@ from clew.work.scheduling.scheduler import Order, Scheduler, Stagger
 from clew.work.scheduling.watch import (
     Watch,
     WatchOptions,
+    is_watched,
     name_watcher,
     run_watch,
     watch_lock,
@@ -84,6 +85,16 @@ def start_watch(work: Workspace, options: WatchOptions | None = None) -> int:
     return heard.pid
 
 
+def keep_watched(work: Workspace) -> str | None:
+    """Have finished work merged by a watch; if none can start, the reason, which stops nobody."""
+    try:
+        if not is_watched(work.paths):
+            start_watch(work)
+    except ClewError as error:
+        return None if is_watched(work.paths) else error.message
+    return None
+
+
 def _free_scheduler(work: Workspace) -> HeldLock:
     """The right to be the scheduler; one that has done its work is waited for while it ends."""
     other = next(iter(work.journal.schedules(running=True)), None)
@@ -94,7 +105,7 @@ def _free_scheduler(work: Workspace) -> HeldLock:
         who = f" (spec: {other.spec_id}{pid})" if other else ""
         raise Conflict(
             f"Another work process is already running{who}",
-            "Wait for it, or stop it with `clew pause --all`.",
+            "Wait for it (`chant runs` shows it), or stop it: `chant pause --all`.",
         )
     return lock
 
@@ -191,7 +202,11 @@ def begin_work(
             "Several specs need a mode", "Add --chain or --parallel N to work on all of them."
         )
     if mode.name == "single" and names and not work.store.graph().open_members(names[0]):
-        return _single(work, names[0], options, deadline)
+        try:
+            return _single(work, names[0], options, deadline)
+        except UnmergedDependency:
+            if not (mode.merge and work.config().flag("watch", "merge")):
+                raise  # else a scheduler merges first what it builds on
     return _several(work, names, mode, options, deadline)
 
 
