@@ -6,6 +6,7 @@ import pytest
 
 from clew.specs.check.lint import lint_specs
 from clew.specs.check.lint_rules import ERROR
+from clew.specs.model import Changes
 from clew.specs.store.config import load_config
 from clew.work.merging.conflicts import open_conflict_of
 from clew.work.runs.prepare import start_work
@@ -136,3 +137,27 @@ def test_odd_file_names_are_told_as_they_are(shop):
     result = shop.merge("002")
     assert result.files == (name,)
     assert shop.store.load(result.conflict_spec).fields["conflicting_files"] == [name]
+
+
+def test_a_conflict_says_with_whom_and_is_over_once_it_is_merged(shop):
+    from clew.work.runs.reasons import reason_of
+
+    shop.finished("001", {"a.txt": "1\n"})
+    shop.finished("002", {"a.txt": "2\n"})
+    shop.merge("001", "002")
+    assert status_of(shop, "002") == "needs_attention"
+    reason = reason_of(shop.work.journal, "002", "needs_attention")
+    words = "Not merged: chant/002 conflicts with main in: a.txt (changed there by spec 001)"
+    assert reason.why == words
+    opened = shop.entry("002").conflict_spec
+    assert reason.next_step == f"Have the conflict resolved: `chant work {opened}`."
+    resolving = shop.branch(opened, {"b.txt": "new\n"})
+    resolving.git("merge", "-q", "-s", "ours", "-m", f"chant({opened}): both", "chant/002")
+    shop.store.change(
+        opened,
+        lambda spec: Changes({"status": "completed"}, spec.body.replace("[ ]", "[x]")),
+        actor="test",
+    )
+    assert shop.merge(opened).is_merged
+    assert (status_of(shop, "002"), shop.entry("002").status) == ("completed", "merged")
+    assert reason_of(shop.work.journal, "002", "completed") is None

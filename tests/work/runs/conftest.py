@@ -12,6 +12,7 @@ import pytest
 from clew.daemons import WIRING
 from clew.work.runs.reconcile import reconcile
 from clew.work.scheduling.start import Mode, begin_work
+from clew.work.scheduling.watch import is_watched, stop_watch
 from clew.work.workspace import Workspace
 from tests.support.journals import open_journal
 from tests.support.repos import Repository
@@ -142,6 +143,8 @@ def house(tmp_path):
     made = House(tmp_path / "house")
     with made.work:
         yield made
+        if is_watched(made.paths):  # tools that start work start one
+            stop_watch(made.paths, 20)
         if made.paths.journal.exists():
             with open_journal(made.paths) as journal:
                 found = journal.schedules(running=True)

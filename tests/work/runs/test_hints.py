@@ -18,7 +18,7 @@ from clew.kit.errors import ClewError
 from clew.program import build_service
 from clew.work.model import Phase
 from clew.work.runs.stop import take_over
-from clew.work.scheduling.watch import is_watched, stop_watch
+from clew.work.scheduling.watch import is_watched
 from tests.support.waiting import wait_until
 from tests.work.conftest import kill
 
@@ -132,14 +132,6 @@ ADVICE = [
 ]
 
 
-@pytest.fixture
-def house(house):
-    """The usual project; what watches it is ended."""
-    yield house
-    if is_watched(house.paths):
-        stop_watch(house.paths, 20)
-
-
 def run_command(house, words, capsys, monkeypatch):
     """The exit code and all that is said, of a command under `chant`."""
     from clew.cli.core.app import run
@@ -223,10 +215,29 @@ def test_why_a_spec_waits_is_told_by_tools_in_tools(house):
         assert reason["next_step"] == 'Let the agent go on: `chant_work_start {"id":"001"}`.'
 
 
+def test_what_happened_has_the_takeover_and_the_release(house):
+    from clew.specs.query.activity import audit_events
+    from clew.work.runs.stop import release
+
+    held(house)
+    assert house.status("001") == "in_progress"
+    release(house.work, "001")
+    assert house.status("001") == "in_progress"
+    happened = [event.action for event in audit_events(house.store, "001")]
+    assert happened[-2:] == ["TAKEN OVER", "RELEASED"]
+    reason = call(house, "chant_spec_get", id="001").data["reason"]
+    assert reason["why"] == "The work is paused"
+
+
 def test_commands_become_those_of_the_face_and_tools_where_there_are_some():
     text = "Try `chant reset 001`, `clew pause 001` or `clew doctor`."
-    assert own_commands(text, "chant") == "Try `chant reset 001`, `chant pause 001` or `clew doctor`."
-    assert own_commands(text, "clew") == "Try `clew spec reset 001`, `clew pause 001` or `clew doctor`."
+    assert (
+        own_commands(text, "chant") == "Try `chant reset 001`, `chant pause 001` or `clew doctor`."
+    )
+    assert (
+        own_commands(text, "clew")
+        == "Try `clew spec reset 001`, `clew pause 001` or `clew doctor`."
+    )
     assert in_tools("`chant release 1 --finish`") == '`chant_release {"id":"1","then":"finish"}`'
     assert in_tools("`chant runs 001`") == '`chant_work_list {"include_completed":true}`'
     assert in_tools("`chant approve 001`.") == "`chant approve 001` on the command line."
@@ -239,4 +250,6 @@ def test_every_tool_that_a_hint_may_name_exists_and_takes_what_it_gets():
 
     tools = {tool.name: tool for tool in all_tools()}
     for name, first, fixed in hints._TOOLS.values():
-        assert set(fixed) | ({first} if first else set()) <= set(tools[name].input_schema["properties"])
+        assert set(fixed) | ({first} if first else set()) <= set(
+            tools[name].input_schema["properties"]
+        )

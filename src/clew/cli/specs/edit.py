@@ -12,6 +12,7 @@ from clew.cli.core.options import flag, project_option, repeatable
 from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import Conflict, UsageError
 from clew.kit.outcome import Outcome
+from clew.specs.store.audit import own_name
 
 ACTOR = "cli"  # the tool that changes something, for the audit trail
 
@@ -96,7 +97,7 @@ def set_box(
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--by", metavar="NAME", required=True, help="Name of the approver.")
+@click.option("--by", metavar="NAME", default=own_name, help="Name of the approver.")
 @project_option
 def approve(spec_id: str, by: str, project: str | None) -> Outcome:
     """Approve a spec, so that it can be worked on."""
@@ -110,7 +111,7 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("spec_id", metavar="ID")
-@click.option("--by", metavar="NAME", required=True, help="Name of the reviewer.")
+@click.option("--by", metavar="NAME", default=own_name, help="Name of the reviewer.")
 @click.option("--reason", metavar="TEXT", required=True, help="Reason for the rejection.")
 @project_option
 def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:

@@ -19,7 +19,7 @@ def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details:
     paths.make_store()
     with locked(paths.lock_file("-audit")), paths.audit.open("ab+") as trail:
         now = utc_now(milliseconds=True)
-        entry = {"at": now, "by": _user(), "tool": actor, "spec": spec_id, "event": event}
+        entry = {"at": now, "by": own_name(), "tool": actor, "spec": spec_id, "event": event}
         entry.update({key: value for key, value in details.items() if value is not None})
         line = dumps_bytes(entry) + b"\n"
         if _is_torn(trail.fileno()):
@@ -54,7 +54,8 @@ def _cut(value: Any) -> Any:
     return value if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
 
 
-def _user() -> str:
+def own_name() -> str:
+    """Who this is, as the system knows."""
     return os.environ.get("LOGNAME") or os.environ.get("USER") or user_name(str(os.getuid()))
 
 
