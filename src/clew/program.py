@@ -44,9 +44,9 @@ def _history() -> tuple[Tool, ...]:
 
 def _specs() -> tuple[Tool, ...]:
     from clew.specs.tools import specs_tools
-    from clew.work.tools import cancel, reset, with_reasons
+    from clew.work.tools import archive, cancel, reset, with_reasons
 
-    return with_reasons(specs_tools(reset, cancel))
+    return with_reasons(specs_tools(reset, cancel, archive))
 
 
 def _work() -> tuple[Tool, ...]:

@@ -6,7 +6,7 @@ import click
 
 from clew import __version__
 from clew.catalog.faces import FACES
-from clew.cli.core.app import LazyGroup, run
+from clew.cli.core.app import LazyGroup, be_quiet, run
 from clew.cli.core.command_table import COMMANDS
 
 _EPILOGS = {"climpt": "DOMAIN ACTION TARGET prints that prompt. See: climpt run --help"}
@@ -34,6 +34,10 @@ def build_group(face_name: str) -> click.Group:
         callback=_show_help,
         epilog=_EPILOGS.get(face_name),
     )
+    group = click.option(
+        "-q", "--quiet", is_flag=True, expose_value=False, callback=be_quiet,
+        help="Print only errors, and JSON where --json asks for it.",
+    )(group)  # fmt: skip
     return click.version_option(__version__, message="%(prog)s %(version)s")(group)
 
 

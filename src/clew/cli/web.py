@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.cli.core.app import command
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.command_table import SITE_COMMANDS
 from clew.cli.core.options import database_option, flag, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
@@ -82,6 +83,30 @@ def web(
     if opens:
         _open_soon(host, listener, site.keys.token)
     return Outcome({}, exit_code=serve(site, listener, host=host))
+
+
+site_group = LazyGroup(
+    name="site",
+    entries=SITE_COMMANDS,
+    help="The board as pages that any web server can serve.",
+    no_args_is_help=True,
+)
+
+
+@command(name="build")
+@click.option(
+    "-o", "--output", metavar="DIRECTORY", default="public", show_default=True, help="Directory."
+)
+@project_option
+def build_site(output: str, project: str | None) -> Outcome:
+    """Write the board into a directory, as `clew web --export` does."""
+    _require_web()
+    from clew.kit.project import find_project
+    from clew.web.site import Site
+
+    root = find_project(project)
+    settings = {"project": str(root)}
+    return _export(Site(root, settings=settings, read_only=True, is_export=True), output)
 
 
 def _export(site: Site, directory: str) -> Outcome:

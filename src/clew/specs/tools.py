@@ -179,7 +179,7 @@ def update(arguments: JsonObject, call: Call) -> Answer:
     fields: dict[str, Any] = {name: arguments[name] for name in _LISTS if name in arguments}
     if arguments.get("model"):
         fields["model"] = arguments["model"]
-    how = _given(arguments, "status", "output", "expected_version")
+    how = _given(arguments, "status", "output", "replace_body", "expected_version")
     return _updated(
         update_spec(_store_of(call), arguments["id"], fields=fields, actor=_ACTOR, **how)
     )
@@ -231,17 +231,6 @@ def finalize(arguments: JsonObject, call: Call) -> Answer:
     done = complete(store, store.config(), arguments["id"], actor=_ACTOR)
     text = f"Finalized spec: {done['id']}"
     return _said(text, data={**done, "message": text})
-
-
-def archive(arguments: JsonObject, call: Call) -> Answer:
-    """Move a spec to the archive."""
-    from clew.specs.change.finalize import archive as put_away
-
-    store = _store_of(call)
-    spec_id = store.load(arguments["id"]).id
-    path = store.paths.relative(put_away(store, spec_id, actor=_ACTOR))
-    text = f"Archived spec: {spec_id} -> {path}"
-    return _said(text, data={"id": spec_id, "path": path, "message": text})
 
 
 _BEFORE_RESET = (
@@ -376,6 +365,7 @@ _BEFORE_RESET = (
             "target_files": strings("Target file paths for the spec"),
             "model": string("Model name to use for the spec"),
         },
+        also_accepts={"replace_body": BOOLEAN},
         required=("id",),
         output=SPEC_CHANGED,
     ),
@@ -404,15 +394,7 @@ _BEFORE_RESET = (
         output=SPEC_CHANGED,
     ),
 )
-_AFTER_CANCEL = (
-    _by_id(
-        "chant_archive",
-        "Move a completed spec to the archive directory",
-        handler=archive,
-        title="Archive a spec",
-        effect=SETS,
-        output=SPEC_CHANGED,
-    ),
+_OWN = (
     _spec_tool(
         "chant_query",
         'Search specs with filters (status: label: type: file: depends: is:ready, -word, "phrase"); '
@@ -467,8 +449,8 @@ _AFTER_CANCEL = (
 )
 
 
-def specs_tools(reset: Handler, cancel: Handler) -> tuple[Tool, ...]:
-    """Every tool of the room; to reset or cancel a spec is the work room's, which stops agents."""
+def specs_tools(reset: Handler, cancel: Handler, archive: Handler) -> tuple[Tool, ...]:
+    """Every tool of the room; what needs to know about agents and branches is the work room's."""
     return (
         *_BEFORE_RESET,
         _by_id(
@@ -495,5 +477,13 @@ def specs_tools(reset: Handler, cancel: Handler) -> tuple[Tool, ...]:
             effect=ENDS,
             output=SPEC_CHANGED,
         ),
-        *_AFTER_CANCEL,
+        _by_id(
+            "chant_archive",
+            "Move a completed spec to the archive directory",
+            handler=archive,
+            title="Archive a spec",
+            effect=SETS,
+            output=SPEC_CHANGED,
+        ),
+        *_OWN,
     )

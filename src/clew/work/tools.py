@@ -146,6 +146,16 @@ def cancel(arguments: JsonObject, call: Call) -> Answer:
     return _message(f"Cancelled spec: {spec.id}", id=spec.id)
 
 
+def archive(arguments: JsonObject, call: Call) -> Answer:
+    """Move a spec to the archive, unless its work is not merged."""
+    from clew.work.merging.archiving import archive_spec
+
+    with _opened(call, repair=False) as work:
+        spec_id = work.store.load(arguments["id"]).id
+        path = work.paths.relative(archive_spec(work, spec_id, actor=_ACTOR))
+    return _message(f"Archived spec: {spec_id} -> {path}", id=spec_id, path=path)
+
+
 def takeover(arguments: JsonObject, call: Call) -> Answer:
     """Stop a spec's agent, hold the spec, and say what is known."""
     from clew.catalog.hints import in_tools

@@ -223,3 +223,93 @@ def test_git_merges_specs_field_by_field(project):
 
 def test_outside_of_a_project_the_next_step_is_said(tmp_path):
     assert "Run `chant init` first." in run(tmp_path, "list", code=1)
+
+
+def ids(project, *words):
+    """The ids that a list has."""
+    return [spec["id"] for spec in data(project, "list", *words)["specs"]]
+
+
+def test_lists_are_narrowed_by_people_times_and_words(project):
+    git(project, "config", "user.name", "Ada")
+    git(project, "config", "user.email", "ada@example.com")
+    write_spec(project, SPEC, "Old", body="Ask @bob about it.\n")
+    git(project, "add", "-A")
+    git(project, "commit", "--quiet", "-m", "a spec", "--date=2026-01-22T10:00:00Z")
+    new = data(project, "add", "New", "--needs-approval")["id"]
+    assert ids(project, "--created-by", "ADA") == [SPEC]
+    assert ids(project, "--approval", "pending") == [new]
+    assert ids(project, "--mentions", "@bob") == [SPEC]
+    assert ids(project, "--activity-since", "1h", "--mentions", "new") == [new]
+    assert ids(project, "--created-by", "ada", "--approval", "pending") == []
+    told = run(project, "list", "--created-by", "nobody")
+    assert told == "No spec matches. `chant list` shows all.\n"
+    assert "Not a time: 'soon'" in run(project, "list", "--activity-since", "soon", code=1)
+
+
+def test_several_repositories_are_listed_together(project, tmp_path):
+    other = make_project(tmp_path / "more")
+    write_spec(project, SPEC, "Here")
+    write_spec(other, OTHER, "There", status="completed")
+    repos = f"- name: here\n  path: .\n- name: there\n  path: {other}\n- name: gone\n  path: gone\n"
+    (project / ".chant" / "config.md").write_text(f"---\nrepos:\n{repos}---\n", encoding="utf-8")
+    assert ids(project, "--global") == [f"here:{SPEC}", f"there:{OTHER}"]
+    assert ids(project, "--repo", "there", "--status", "completed") == [f"there:{OTHER}"]
+    assert "warning: gone: " in run(project, "list", "--global")
+    counts = data(project, "status", "--global")["repos"]
+    assert {name: one["total"] for name, one in counts.items()} == {"here": 1, "there": 1}
+    assert "Known: here, there, gone." in run(project, "list", "--repo", "x", code=1)
+
+
+def test_prep_prints_the_task_without_what_agents_said(project):
+    body = "Do it.\n\n## Agent Output\n\nI did.\n\n## Notes\n\nMore.\n"
+    write_spec(project, SPEC, "Work", body=body)
+    assert run(project, "prep", SPEC) == f"# Work\n\n{body}"
+    assert run(project, "prep", SPEC, "--clean") == "# Work\n\nDo it.\n\n## Notes\n\nMore.\n"
+
+
+def test_the_latest_run_of_a_log(project):
+    write_spec(project, SPEC, "Work")
+    logs = project / ".chant" / "logs"
+    logs.mkdir()
+    later = f"# New Run: 2026-01-22T11:00:00Z\n# Prompt: x\n{'=' * 80}\nsecond\n"
+    text = f"# Agent Log: {SPEC}\nfirst\n\n{'=' * 80}\n{later}"
+    (logs / f"{SPEC}.log").write_text(text, encoding="utf-8")
+    assert run(project, "log", SPEC, "--run", "latest") == later
+    assert run(project, "log", SPEC) == text
+
+
+def test_silent_keeps_specs_out_of_git_until_it_is_off(project):
+    write_spec(project, SPEC, "Secret")
+    assert ".chant/" in git(project, "status", "--porcelain")
+    assert data(project, "silent") == {"silent": True}
+    assert git(project, "status", "--porcelain") == ""
+    assert run(project, "silent", "--status") == ".chant/ is kept out of git.\n"
+    assert data(project, "silent", "--off") == {"silent": False}
+    git(project, "add", "-A")
+    assert "git rm -r --cached .chant" in run(project, "silent", code=1)
+
+
+def test_quiet_prints_errors_and_json_only(project):
+    assert run(project, "-q", "add", "A thing") == ""
+    assert json.loads(run(project, "-q", "list", "--json"))["data"]["total"] == 1
+    assert "Spec not found" in run(project, "--quiet", "show", "zz", code=1)
+
+
+def test_a_body_is_replaced_below_its_title(project):
+    write_spec(project, SPEC, "Work", body="Old words.\n")
+    run(project, "update", SPEC, "--output", "New words.", "--replace-body")
+    assert run(project, "show", SPEC, "--body") == "# Work\n\nNew words.\n"
+    run(project, "update", SPEC, "--output", "# Other\n\nText.\n", "--replace-body")
+    assert run(project, "show", SPEC, "--body") == "# Other\n\nText.\n"
+    assert "no output" in run(project, "update", SPEC, "--replace-body", code=1)
+
+
+def test_status_is_repeated_until_it_is_stopped(project):
+    write_spec(project, SPEC, "Work")
+    words = [str(BIN / "chant"), "status", "--watch", "--brief"]
+    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline() == "1 pending\n"
+        write_spec(project, OTHER, "More")
+        assert watching.stdout.readline() == "2 pending\n"
+        watching.terminate()

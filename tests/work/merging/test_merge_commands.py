@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from clew.work.worktrees.worktrees import path_of
+from tests.specs.tools.project import Chant
 from tests.support.client import BIN
 from tests.support.waiting import wait_until
 from tests.work.merging.making import status_of
@@ -130,3 +131,25 @@ def test_watch_in_the_foreground_ends_by_sigterm(shop):
     assert (child.returncode, err) == (0, b"")
     assert out.decode().splitlines()[-1] == "watch ended"
     assert not pid_file.exists()
+
+
+def test_unmerged_work_is_not_archived_unless_it_is_forced(three):
+    said = run(three, "chant", "archive", "001", code=1)
+    assert "feature branch 'chant/001' has not been merged to main" in said
+    with Chant(three.root) as chant:
+        assert "`chant merge 001`" in chant.error("chant_archive", id="001")
+    run(three, "chant", "merge", "001")
+    with Chant(three.root) as chant:
+        assert chant.text("chant_archive", id="001").startswith("Archived spec: 001 -> ")
+    said = run(three, "chant", "archive", "--older-than", "0")
+    assert said.startswith("Not archived: Cannot archive spec '002'")
+    run(three, "chant", "archive", "002", "--force")
+    assert three.store.load("002").head.archived
+
+
+def test_a_spec_is_finalized_and_merged_in_one_step(three):
+    done = data(three, "spec", "finalize", "003", "--merge")
+    assert done["merged"] == three.main()
+    assert status_of(three, "003") == "completed"
+    (there,) = (t for t in data(three, "worktree", "status")["worktrees"] if t["spec_id"] == "001")
+    assert there["path"] == str(path_of(three.root, "001"))

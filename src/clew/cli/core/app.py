@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+_QUIET = "clew.quiet"
+
+
+def be_quiet(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
+    """Have the commands of this run print no results."""
+    ctx.meta[_QUIET] = bool(value)
+
+
 class OutcomeCommand(click.Command):
     """A command that returns an Outcome and takes `--json`."""
 
@@ -52,7 +60,8 @@ class OutcomeCommand(click.Command):
         as_json = ctx.params.pop("as_json", False)
         outcome = super().invoke(ctx)
         if isinstance(outcome, Outcome):
-            print_outcome(outcome, ctx.command_path, as_json=as_json)
+            if as_json or not ctx.meta.get(_QUIET):
+                print_outcome(outcome, ctx.command_path, as_json=as_json)
             ctx.exit(outcome.exit_code)
         return outcome
 

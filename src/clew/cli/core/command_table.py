@@ -45,6 +45,7 @@ SPEC_COMMANDS: Table = {
     "list": ("clew.cli.specs.read:list_command", "List specs."),
     "ready": ("clew.cli.specs.read:ready", "List the specs that can be worked on now."),
     "show": ("clew.cli.specs.read:show", "Show one spec."),
+    "prep": ("clew.cli.specs.read:prep", "Print what is to be done, for an agent."),
     "search": ("clew.cli.specs.read:search", "Search titles and bodies."),
     "status": ("clew.cli.specs.read:status", "Count specs by status."),
     "log": ("clew.cli.specs.read:log", "Show a spec's log."),
@@ -68,6 +69,8 @@ SPEC_COMMANDS: Table = {
     "derive": ("clew.cli.specs.inspect:derive", "Fill in derived fields."),
     "template": ("clew.cli.specs.inspect:template", "List or show templates."),
     "config": ("clew.cli.specs.inspect:config", "Show and check the configuration."),
+    "site": ("clew.cli.web:site_group", "Write the board as a site."),
+    "silent": ("clew.cli.specs.init:silent", "Keep .chant/ out of git, or stop doing so."),
     "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file; called by git."),
 }
 
@@ -88,8 +91,17 @@ WORK_COMMANDS: Table = {
     "merge": ("clew.cli.work.merge:merge", "Merge finished specs into the main branch."),
     "watch": ("clew.cli.work.merge:watch", "Finish, merge and clean up the work of agents."),
     "split": ("clew.cli.work.merge:split", "Split a spec into members."),
+    "worktree": ("clew.cli.work.merge:worktree", "Show the worktrees of specs."),
     "cleanup": ("clew.cli.work.merge:cleanup", "Remove worktrees whose work is merged."),
     "trust": ("clew.cli.work.trust:trust", "Approve the project's commands, or take it back."),
+}
+
+SITE_COMMANDS: Table = {
+    "build": ("clew.cli.web:build_site", "Write the pages into a directory."),
+}
+
+WORKTREE_COMMANDS: Table = {
+    "status": ("clew.cli.work.merge:worktree_status", "List worktrees and what happens there."),
 }
 
 COMMAND_COMMANDS: Table = {

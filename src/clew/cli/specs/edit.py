@@ -28,6 +28,7 @@ def message(data: dict[str, Any], *lines: str) -> Outcome:
     "--status", metavar="STATUS", help="New status: pending, in_progress, completed or failed."
 )
 @click.option("--output", metavar="TEXT", help="Append this under ## Output.")
+@flag("--replace-body", "Replace the body with the output instead.")
 @repeatable("--depends-on", "Replace the list.", metavar="ID")
 @repeatable("--label", "labels", "Replace the list.", metavar="LABEL")
 @repeatable("--file", "target_files", "Replace the list.", metavar="PATH")
@@ -43,6 +44,7 @@ def update(  # noqa: PLR0913 - one parameter per option
     status: str | None,
     output: str | None,
     *,
+    replace_body: bool,
     depends_on: tuple[str, ...],
     labels: tuple[str, ...],
     target_files: tuple[str, ...],
@@ -62,6 +64,7 @@ def update(  # noqa: PLR0913 - one parameter per option
         spec_id,
         status=status,
         output=output,
+        replace_body=replace_body,
         fields=fields,
         expected_version=expected_version,
         actor=ACTOR,
@@ -128,14 +131,22 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
 @command()
 @click.argument("spec_id", metavar="ID")
 @flag("--allow-no-commits", "Finalize even if no commit names the spec.")
+@flag("--merge", "Then merge its branch into the main branch.")
 @project_option
-def finalize(spec_id: str, *, allow_no_commits: bool, project: str | None) -> Outcome:
+def finalize(spec_id: str, *, allow_no_commits: bool, merge: bool, project: str | None) -> Outcome:
     """Mark a spec as completed; every criterion must be checked."""
     from clew.specs.change.finalize import finalize as complete
+    from clew.work.merging.queue import merge_finished
 
-    store = opened(project)
-    done = complete(store, store.config(), spec_id, actor=ACTOR, allow_no_commits=allow_no_commits)
+    with opened_work(project) as work:
+        store, config = work.store, work.config()
+        how: dict[str, Any] = {"actor": ACTOR, "allow_no_commits": allow_no_commits}
+        done = complete(store, config, spec_id, **how)
+        if merge:
+            done["merged"] = merge_finished(work, done["id"]).commit
     lines = [f"Finalized spec: {done['id']}"]
+    if merge:
+        lines.append(f"  merged as {done['merged']}")
     lines += [f"  {label}: {', '.join(done[key])}" for key, label in _AFTER.items() if done[key]]
     if not store.load(done["id"]).head.criteria_total:
         lines.append("  nothing was checked: the spec has no acceptance criteria")
@@ -192,27 +203,39 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
     help="All specs completed at least DAYS ago.",
 )
 @flag("--dry-run", "Show what would be moved; move nothing.")
+@flag("--force", "Also if its work is not merged.")
 @project_option
 def archive(
-    spec_id: str | None, older_than: int | None, *, dry_run: bool, project: str | None
+    spec_id: str | None,
+    older_than: int | None,
+    *,
+    dry_run: bool,
+    force: bool,
+    project: str | None,
 ) -> Outcome:
     """Move a completed spec, or all specs completed long ago, to the archive."""
     from clew.specs.change.finalize import archivable
-    from clew.specs.change.finalize import archive as put_away
+    from clew.work.merging.archiving import archive_spec
 
-    store = opened(project)
     if (spec_id is None) == (older_than is None):
         raise UsageError("Give an ID or --older-than DAYS", "See: chant archive --help")
-    names = [store.load(spec_id).id] if spec_id else archivable(store, older_than or 0)
-    if dry_run:
-        return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
-    moved = {
-        name: store.paths.relative(
-            put_away(store, name, actor=ACTOR, allow_cancelled=spec_id is None)
-        )
-        for name in names
-    }
-    lines = [f"Archived spec: {name} -> {path}" for name, path in moved.items()]
+    moved, lines = {}, []
+    with opened_work(project) as work:
+        store = work.store
+        names = [store.load(spec_id).id] if spec_id else archivable(store, older_than or 0)
+        if dry_run:
+            return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
+        how: dict[str, Any] = {"force": force, "allow_cancelled": spec_id is None}
+        for name in names:
+            try:
+                path = archive_spec(work, name, actor=ACTOR, **how)
+            except Conflict as error:
+                if spec_id:
+                    raise
+                lines.append(f"Not archived: {error.message}")
+            else:
+                moved[name] = store.paths.relative(path)
+                lines.append(f"Archived spec: {name} -> {moved[name]}")
     return Outcome({"archived": moved}, tuple(lines or ["Nothing to archive."]))
 
 

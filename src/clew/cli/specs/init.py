@@ -132,3 +132,22 @@ def _register(agent: str, root: Path) -> tuple[str, str, str, str]:
     report: Report = register(target)
     after = host.next_for(target.scope, target.face.name)
     return agent, _SHOWN.get(report.status, report.status), short(target.path), after
+
+
+@command()
+@flag("--off", "Let git see .chant/ again.")
+@flag("--status", "only_status", "Show whether .chant/ is kept out of git.")
+@project_option
+def silent(*, off: bool, only_status: bool, project: str | None) -> Outcome:
+    """Keep .chant/ out of git on this machine, without a trace in the repository."""
+    from clew.kit.project import find_project
+    from clew.specs.change.init import is_local, keep_local, stop_keeping_local
+
+    root = find_project(project)
+    if off:
+        stop_keeping_local(root)
+    elif not only_status:
+        keep_local(root)
+    kept = is_local(root)
+    text = ".chant/ is kept out of git." if kept else "Git sees .chant/."
+    return Outcome({"silent": kept}, (text,))

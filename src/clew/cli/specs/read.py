@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,12 +12,22 @@ import click
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import SPEC_COMMANDS
 from clew.cli.core.hints import own_commands
-from clew.cli.core.options import flag, limit_option, offset_option, project_option, repeatable
+from clew.cli.core.options import (
+    combined,
+    flag,
+    limit_option,
+    offset_option,
+    project_option,
+    repeatable,
+)
+from clew.cli.core.render import print_outcome
 from clew.cli.core.streams import write_out
+from clew.cli.specs.repos import repos_options, stores_of
 from clew.kit.outcome import Outcome, Table
 from clew.specs.store.store import SpecStore
 from clew.work.workspace import Workspace
 
+_WATCH_SECONDS = 3.0
 spec = LazyGroup(
     name="spec",
     entries=SPEC_COMMANDS,
@@ -76,44 +87,92 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
     return (item["id"], item["status"], item["type"], item["title"] or "(no title)", waits)
 
 
+_ALL = 1_000_000
+_FILTERS = combined(
+    click.option("--status", metavar="STATUS", help="Only this status, or ready or blocked."),
+    flag("--ready", "only_ready", "Only specs that are ready to work on."),
+    repeatable("--label", "labels", "Only specs with this label.", metavar="LABEL"),
+    click.option("--type", "spec_type", metavar="TYPE", help="Only this type."),
+    click.option(
+        "--approval",
+        type=click.Choice(["pending", "approved", "rejected"]),
+        help="Only this state of approval.",
+    ),
+    click.option("--created-by", metavar="NAME", help="Only specs that this person created."),
+    click.option(
+        "--activity-since", metavar="TIME", help="Only specs changed since: 2h, 3d, 2026-01-31."
+    ),
+    click.option("--mentions", metavar="TEXT", help="Only specs that contain this text."),
+)
+
+
 @command(name="list")
 @click.argument("query", nargs=-1)
-@click.option("--status", metavar="STATUS", help="Only this status, or ready or blocked.")
-@flag("--ready", "only_ready", "Only specs that are ready to work on.")
-@repeatable("--label", "labels", "Only specs with this label.", metavar="LABEL")
-@click.option("--type", "spec_type", metavar="TYPE", help="Only this type.")
+@_FILTERS
+@repos_options
 @flag("--count", "Print only the number of specs.")
 @limit_option(50, click.IntRange(0))
 @offset_option
 @project_option
-def list_command(  # noqa: PLR0913 - one parameter per option
-    query: tuple[str, ...],
-    status: str | None,
-    *,
-    only_ready: bool,
-    labels: tuple[str, ...],
-    spec_type: str | None,
-    count: bool,
-    limit: int,
-    offset: int,
-    project: str | None,
+def list_command(
+    query: tuple[str, ...], *, every_repo: bool, repo: str | None, count: bool, **given: Any
 ) -> Outcome:
     """List specs. QUERY narrows it: status:pending label:auth -label:wip "exact phrase"."""
+    limit, offset, project = given["limit"], given["offset"], given["project"]
+    if every_repo or repo:
+        stores, problems = stores_of(project, repo, every=every_repo)
+        page = _pages_together(stores, query, given, problems)
+    else:
+        store = opened(project)
+        stores, problems = {"": store}, []
+        page = _listed(store, query, given, limit, offset)
+    if count:
+        return Outcome({"total": page["total"]}, (str(page["total"]),))
+    empty = "" if page["total"] else "\n".join(dict.fromkeys(map(_none_listed, stores.values())))
+    shown = _page_outcome(page, empty)
+    return Outcome(shown.data, (*shown.parts, *problems))
+
+
+def _listed(
+    store: SpecStore, query: tuple[str, ...], given: dict[str, Any], limit: int, offset: int
+) -> dict[str, Any]:
+    from clew.specs.query.activity import active_since, created_by
     from clew.specs.query.lists import list_specs
 
-    store = opened(project)
-    page = list_specs(
+    among: set[str] | None = None
+    for name, look in (("created_by", created_by), ("activity_since", active_since)):
+        if given[name]:
+            found = look(store, given[name])
+            among = found if among is None else among & found
+    words = [*query]
+    if given["approval"]:
+        words.append(f"approval:{given['approval']}")
+    if given["mentions"]:
+        words.append('"' + given["mentions"].replace('"', " ") + '"')
+    return list_specs(
         store,
-        status="ready" if only_ready else status,
-        labels=labels,
-        spec_type=spec_type,
-        query=" ".join(query) or None,
+        status="ready" if given["only_ready"] else given["status"],
+        labels=given["labels"],
+        spec_type=given["spec_type"],
+        query=" ".join(words) or None,
+        among=among,
         limit=limit,
         offset=offset,
     )
-    if count:
-        return Outcome({"total": page["total"]}, (str(page["total"]),))
-    return _page_outcome(page, "" if page["total"] else _none_listed(store))
+
+
+def _pages_together(
+    stores: dict[str, SpecStore], query: tuple[str, ...], given: dict[str, Any], problems: list[str]
+) -> dict[str, Any]:
+    """One page out of several projects; ids begin with the name of theirs."""
+    specs: list[dict[str, Any]] = []
+    for name, store in stores.items():
+        page = _listed(store, query, given, _ALL, 0)
+        specs += [{**item, "id": f"{name}:{item['id']}", "repo": name} for item in page["specs"]]
+        problems += [f"{line} ({name})" for line in problem_lines(page)]
+    chosen = specs[given["offset"] : given["offset"] + given["limit"]]
+    numbers = {"total": len(specs), "limit": given["limit"], "returned": len(chosen)}
+    return {"specs": chosen, **numbers}
 
 
 def _none_listed(store: SpecStore) -> str:
@@ -194,6 +253,19 @@ def _facts(data: dict[str, Any]) -> str:
 
 
 @command()
+@click.argument("spec_id", metavar="ID")
+@flag("--clean", "Leave out what agents said in earlier runs.")
+@project_option
+def prep(spec_id: str, *, clean: bool, project: str | None) -> Outcome:
+    """Print what is to be done, for an agent to read."""
+    from clew.specs.files.criteria import without_agent_output
+
+    found = opened(project).load(spec_id)
+    body = without_agent_output(found.body) if clean else found.body
+    return Outcome({"id": found.id, "body": body}, (body.strip("\n"),))
+
+
+@command()
 @click.argument("query", nargs=-1, required=True)
 @flag("--archived", "Include archived specs.")
 @limit_option(20, click.IntRange(1))
@@ -225,9 +297,33 @@ def _hit_lines(hit: dict[str, Any]) -> list[str]:
 @command()
 @flag("--brief", "Print one line.")
 @flag("--activity", "include_activity", "Include the last change of each spec.")
+@flag("--watch", "Repeat every few seconds until Ctrl-C.")
+@repos_options
 @project_option
-def status(*, brief: bool, include_activity: bool, project: str | None) -> Outcome:
+def status(*, watch: bool, every_repo: bool, repo: str | None, **given: Any) -> Outcome:
     """Count specs by status."""
+
+    def read() -> Outcome:
+        if every_repo or repo:
+            return _status_of_repos(*stores_of(given["project"], repo, every=every_repo))
+        return _status(**given)
+
+    while watch:
+        click.clear()
+        print_outcome(read(), "chant status", as_json=False)
+        time.sleep(_WATCH_SECONDS)
+    return read()
+
+
+def _status_of_repos(stores: dict[str, SpecStore], problems: list[str]) -> Outcome:
+    from clew.specs.query.lists import brief_status, status_counts
+
+    counts = {name: status_counts(store) for name, store in stores.items()}
+    rows = tuple((name, str(one["total"]), brief_status(one)) for name, one in counts.items())
+    return Outcome({"repos": counts}, (Table(("repo", "specs", "status"), rows), *problems))
+
+
+def _status(*, brief: bool, include_activity: bool, project: str | None) -> Outcome:
     from clew.specs.query import lists
 
     counts = lists.status_counts(opened(project), activity=include_activity)
@@ -253,6 +349,7 @@ def status(*, brief: bool, include_activity: bool, project: str | None) -> Outco
 )
 @click.option("--offset", type=click.IntRange(0), help="Start at this byte offset.")
 @click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
+@click.option("--run", type=click.Choice(["latest"]), help="Only the latest run.")
 @flag("-f", "--follow", "Follow the log until Ctrl-C.")
 @project_option
 def log(
@@ -261,15 +358,17 @@ def log(
     offset: int | None,
     since: str | None,
     *,
+    run: str | None,
     follow: bool,
     project: str | None,
 ) -> Outcome:
     """Show a spec's log."""
-    from clew.specs.query.logs import read_log
+    from clew.specs.query.logs import latest_run_offset, read_log
 
     store = opened(project)
     full = store.load(spec_id).id
     path = store.paths.log_file(full)
+    offset = latest_run_offset(path, full) if run and offset is None else offset
     page = read_log(path, full, lines=lines, offset=offset, since=since)
     if follow:
         _follow(path, full, page.content, page.byte_offset)
@@ -278,8 +377,6 @@ def log(
 
 def _follow(path: Any, spec_id: str, content: str, offset: int) -> None:
     """Print what comes, until somebody stops it."""
-    import time
-
     from clew.specs.query.logs import read_log
 
     while True:

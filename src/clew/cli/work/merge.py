@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from clew.cli.core.app import command
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.command_table import WORKTREE_COMMANDS
 from clew.cli.core.options import flag, project_option
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work
@@ -160,14 +161,13 @@ def _watched(work: Workspace, options: WatchOptions, *, once: bool) -> Outcome:
 
 
 def _status_outcome(status: dict[str, object]) -> Outcome:
-    views = status["worktrees"]
-    assert isinstance(views, list)
     first = "A watch is running." if status["watch_running"] else "No watch is running."
-    rows = tuple(
-        (view["spec_id"], view["status"], str(len(view["commits"])), view["path"]) for view in views
-    )
-    table = (Table(("id", "agent", "commits", "worktree"), rows),) if rows else ()
-    return Outcome(status, (first, *table))
+    return Outcome(status, (first, *_worktree_table(status["worktrees"])))
+
+
+def _worktree_table(views: Any) -> tuple[Table, ...]:
+    rows = tuple((v["spec_id"], v["status"], str(len(v["commits"])), v["path"]) for v in views)
+    return (Table(("id", "agent", "commits", "worktree"), rows),) if rows else ()
 
 
 class _ShownCall(Call):
@@ -212,6 +212,25 @@ def split(spec_id: str, *, undo: bool, project: str | None, **given: Any) -> Out
     table = Table(("id", "title", "criteria", "files", "waits for"), tuple(rows))
     warnings = [f"warning: {text}" for text in done["warnings"]]
     return Outcome(done, (f"{done['message']} (by {done['method']}).", table, *warnings))
+
+
+worktree = LazyGroup(
+    name="worktree",
+    entries=WORKTREE_COMMANDS,
+    help="The worktrees in which agents work on specs.",
+    no_args_is_help=True,
+)
+
+
+@command(name="status")
+@project_option
+def worktree_status(project: str | None) -> Outcome:
+    """List the worktrees of specs and what happens there."""
+    from clew.work.scheduling.watch import watch_status
+
+    with opened_work(project) as work:
+        views = watch_status(work.paths)["worktrees"]
+    return Outcome({"worktrees": views}, _worktree_table(views) or ("No worktrees.",))
 
 
 @command()

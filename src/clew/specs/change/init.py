@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.kit import jsontext
-from clew.kit.errors import ClewError, Invalid
+from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.kit.files import write_atomic
 from clew.kit.git import SPEC_DRIVER, run_git
 from clew.kit.paths import ProjectPaths
@@ -33,6 +33,7 @@ specs/.chant-status-*.json
 # Which agents this machine has
 agents.md
 """
+_LOCAL = ".chant/"
 MERGE_LINE = ".chant/specs/*.md merge=chant-spec"
 _MERGE_SETTINGS = {
     "merge.chant-spec.name": "Chant spec merge driver",
@@ -98,10 +99,30 @@ def keep_local(project: Path) -> str:
     """Keep `.chant/` out of git without a trace in the repository; gives the file that says so."""
     exclude = common_directory(project) / "info" / "exclude"
     text = exclude.read_text("utf-8") if exclude.exists() else ""
-    if ".chant/" not in text.splitlines():
+    if run_git("ls-files", "-z", "--", _LOCAL, cwd=project):
+        raise Conflict(
+            "Git has files of .chant/ already, and would go on with them",
+            "Remove them from git first: `git rm -r --cached .chant`, then commit.",
+        )
+    if _LOCAL not in text.splitlines():
         exclude.parent.mkdir(exist_ok=True)
-        write_atomic(exclude, f"{text}.chant/\n")
+        gap = "" if not text or text.endswith("\n") else "\n"
+        write_atomic(exclude, f"{text}{gap}{_LOCAL}\n")
     return str(exclude)
+
+
+def is_local(project: Path) -> bool:
+    """Whether git is told, on this machine only, not to see `.chant/`."""
+    exclude = common_directory(project) / "info" / "exclude"
+    return exclude.exists() and _LOCAL in exclude.read_text("utf-8").splitlines()
+
+
+def stop_keeping_local(project: Path) -> None:
+    """Let git see `.chant/` again."""
+    exclude = common_directory(project) / "info" / "exclude"
+    lines = exclude.read_text("utf-8").splitlines() if exclude.exists() else []
+    if _LOCAL in lines:
+        write_atomic(exclude, "".join(f"{line}\n" for line in lines if line != _LOCAL))
 
 
 def project_name(project: Path) -> str:

@@ -7,7 +7,13 @@ from typing import Any
 
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.specs.change.lifecycle import after_move, check_move, move_fields
-from clew.specs.files.criteria import add_criterion, append_output, parse_criteria, set_criterion
+from clew.specs.files.criteria import (
+    add_criterion,
+    append_output,
+    parse_criteria,
+    set_criterion,
+    title_of,
+)
 from clew.specs.model import Changes, Spec
 from clew.specs.query.lists import check_status
 from clew.specs.store.store import SpecStore
@@ -21,11 +27,17 @@ def update_spec(
     *,
     status: str | None = None,
     output: str | None = None,
+    replace_body: bool = False,
     fields: dict[str, Any] | None = None,
     expected_version: str | None = None,
     actor: str,
 ) -> Spec:
-    """The spec with these changes, written all together or not at all."""
+    """The spec with these changes, written all together or not at all.
+
+    Output is appended or, if it is to replace the body, put below the title.
+    """
+    if replace_body and not output:
+        raise Invalid("There is no output to replace the body with", "Give the new text as output.")
     if status is not None:
         check_status(status, UPDATE_STATUSES)
     if status is None and not output and not fields:
@@ -36,12 +48,19 @@ def update_spec(
             spec_id,
             status,
             fields or {},
-            lambda current: append_output(current.body, output) if output else None,
+            lambda current: _body_with(current, output, replace=replace_body) if output else None,
             expected_version=expected_version,
             actor=actor,
         )
     except Conflict as error:
         raise Conflict(f"Failed to update spec: {error.message}", error.hint) from error
+
+
+def _body_with(spec: Spec, output: str, *, replace: bool) -> str:
+    if not replace:
+        return append_output(spec.body, output)
+    text = output if output.endswith("\n") else f"{output}\n"
+    return text if title_of(text) or not spec.title else f"# {spec.title}\n\n{text}"
 
 
 _OWN_WAYS = {

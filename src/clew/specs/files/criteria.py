@@ -172,6 +172,17 @@ def append_section(body: str, heading: str, text: str) -> str:
     return f"{start}\n## {heading}\n\n{text}\n"
 
 
+def without_agent_output(body: str) -> str:
+    """The body without the sections that hold what agents said."""
+    kept, start, hidden = "", 0, False
+    for block in Blocks(body):
+        if block.kind == HEADING and (block.level == 2 or (hidden and block.level == 1)):
+            is_agents = block.level == 2 and block.words.lower() == _AGENT_OUTPUT
+            kept += "" if hidden else body[start : block.start]
+            start, hidden = block.start, is_agents
+    return kept + ("" if hidden else body[start:])
+
+
 class _Reader:
     """Collects the boxes below `Acceptance Criteria` headings."""
 

@@ -92,6 +92,20 @@ def recent(
     return [event.as_json() for _, event in newest]
 
 
+def created_by(store: SpecStore, name: str) -> set[str]:
+    """The specs that somebody of this name, or a part of it, created."""
+    events = (*audit_events(store), *git_events(store.project))
+    wanted = name.lower()
+    return {e.spec_id for e in events if e.action == "CREATED" and wanted in e.by.lower()}
+
+
+def active_since(store: SpecStore, since: str) -> set[str]:
+    """The specs to which something happened since then."""
+    begin = since_of(since)
+    events = (*audit_events(store), *git_events(store.project))
+    return {event.spec_id for event in events if _moment(event.time) >= begin}
+
+
 def audit_events(store: SpecStore, spec_id: str | None = None) -> Iterator[Event]:
     """What the audit trail says, the oldest first."""
     for entry in audit.entries(store.paths, spec_id):

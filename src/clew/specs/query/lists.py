@@ -97,6 +97,7 @@ def list_specs(
     labels: Iterable[str] = (),
     spec_type: str | None = None,
     query: str | None = None,
+    among: set[str] | None = None,
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
 ) -> dict[str, Any]:
@@ -112,6 +113,8 @@ def list_specs(
     wanted = set(labels)
     if wanted:
         kept = [head for head in kept if wanted.intersection(head.labels)]
+    if among is not None:
+        kept = [head for head in kept if head.id in among]
     if spec_type:
         kept = [head for head in kept if head.type == spec_type]
     return _page(kept, found, limit, offset)

@@ -23,6 +23,7 @@ from clew.kit.times import parse_iso
 ANSWER_BYTES = 1 << 20
 DEFAULT_LINES = 100
 _STEP = 1 << 16
+_NEW_RUN = b"# New Run: "
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _LINE_TIME = re.compile(
     r"(?:# (?:Started|New Run): |\[)?"
@@ -63,6 +64,18 @@ def read_log(
         return page
     written = datetime.fromtimestamp(status.st_mtime, UTC)
     return _only_after(page, after) if written > after else page._replace(content="", line_count=0)
+
+
+def latest_run_offset(path: Path, spec_id: str) -> int:
+    """Where the part of the newest run begins."""
+    os.close(_open(path, spec_id))  # refuses what is no log
+    start = 0
+    with path.open("rb") as log:
+        position = 0
+        for line in log:
+            start = position if line.startswith(_NEW_RUN) else start
+            position += len(line)
+    return start
 
 
 def _open(path: Path, spec_id: str) -> int:
