@@ -16,6 +16,7 @@ from benchmarks.measurement.peers import read_peers
 from benchmarks.results import report
 from benchmarks.rooms import (
     command_search,
+    culprit,
     growth,
     history_growth,
     history_index,
@@ -37,6 +38,7 @@ CLAIMS: tuple[ModuleType, ...] = (
     ingest_growth,
     history_growth,
     command_search,
+    culprit,
     retrieval,
     specs_store,
     specs_answers,

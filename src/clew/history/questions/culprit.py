@@ -92,7 +92,7 @@ def culprit(
     place = _PLACE.fullmatch(target)
     asked = _at_place(repo, place, rev) if place else _of_fix(repo, resolve(repo, target))
     named = _named(store, repo, asked.message)
-    ranked = _ranked(_suspects(repo, asked), set(named))
+    ranked = sorted(_suspects(repo, asked), key=lambda one: one.sha not in named)
     for record in named.values():
         if all(one.sha != record.sha for one in ranked):
             ranked.insert(0, _Suspect(record.sha, _facts(record), how="named"))
@@ -161,7 +161,7 @@ def _suspects(repo: Repo, asked: _Question) -> list[_Suspect]:
     for one in found:
         if one.sha in cut:
             one.score, one.how = 0.0, "shallow"
-    return [one for one in found if one.sha not in ignored]
+    return _ranked([one for one in found if one.sha not in ignored])
 
 
 def _shallow(repo: Repo) -> set[str]:
@@ -243,13 +243,18 @@ def _hunk_of(repo: Repo, suspect: _Suspect) -> Hunk | None:
     return next((one for one in hunks if 0 <= number - one.new_start < one.new_count), None)
 
 
-def _ranked(suspects: list[_Suspect], named: set[str]) -> list[_Suspect]:
-    """Named by the fix first; then by what their lines say, late ones before early ones."""
+def suspects_of(repo: Repo, fix: str) -> list[str]:
+    """Who wrote the lines that a fix changes, whatever its message says, best first."""
+    return [one.sha for one in _suspects(repo, _of_fix(repo, fix))]
+
+
+def _ranked(suspects: list[_Suspect]) -> list[_Suspect]:
+    """By what their lines say, late ones before early ones."""
     latest = max((_time(one) for one in suspects), default=0)
 
-    def rank(one: _Suspect) -> tuple[bool, float]:
+    def rank(one: _Suspect) -> float:
         age = (latest - _time(one)) / _DAY
-        return one.sha in named, one.score * (1 + 2 ** (-age / _MEMORY_DAYS))
+        return one.score * (1 + 2 ** (-age / _MEMORY_DAYS))
 
     return sorted(suspects, key=rank, reverse=True)
 
