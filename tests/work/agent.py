@@ -134,6 +134,16 @@ def stream():
         print(json.dumps({"type": kind, "session_id": "s-1", **data}), flush=True)
 
 
+def stream_usage():
+    """What an agent prints that tells tokens and no cost."""
+    usage = {"input_tokens": 1200, "output_tokens": 30}
+    for line in (
+        {"type": "system", "subtype": "init", "model": "m-1.5"},
+        {"type": "result", "is_error": False, "result": "Done", "usage": usage},
+    ):
+        print(json.dumps(line), flush=True)
+
+
 def complain(*words):
     print(" ".join(words), file=sys.stderr, flush=True)
 

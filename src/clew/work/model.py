@@ -61,9 +61,12 @@ class FailureClass(StrEnum):
     IDLE = "idle"
     COST = "cost"
     RATE_LIMIT = "rate_limit"
+    OVERLOAD = "overload"
     AUTH = "auth"
     NETWORK = "network"
     CONTEXT = "context"
+    REFUSAL = "refusal"
+    CRASH = "crash"
     KILLED = "killed"
     AGENT = "agent"
     SUPERVISOR = "supervisor"
@@ -78,6 +81,7 @@ class FailureClass(StrEnum):
     STRAYED = "strayed"
 
 
+TRANSIENT = (FailureClass.RATE_LIMIT, FailureClass.OVERLOAD, FailureClass.NETWORK)
 # The agent did work, but it is not what was asked for: somebody has to look at it.
 ATTENTION = (
     FailureClass.UNCOMMITTED,
@@ -168,6 +172,7 @@ class RunPlan:
     spec_file: str | None = None
     criteria: tuple[tuple[str, str | None], ...] = ()  # text and check command
     check_seconds: float = 600
+    prices: tuple[tuple[str, float, float, float | None], ...] = ()  # of models: in, out, cached
     allow_no_commits: bool = False
 
     @classmethod
@@ -211,6 +216,8 @@ class Run:
     snapshot: str | None
     session_id: str | None
     cost_usd: float | None
+    input_tokens: int | None
+    output_tokens: int | None
     exit_code: int | None
     failure_class: str | None
     failure: str | None

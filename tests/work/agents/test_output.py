@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.kit.paths import ProjectPaths
-from clew.work.agents.failures import failure_of, retry_after
+from clew.work.agents.failures import Watchdog, failure_of
 from clew.work.agents.output import _READERS, StreamReader
+from clew.work.agents.trouble import retry_after, trouble_of
 from clew.work.journal.run_log import Event, EventKind, RunLog, log_state, read_events
+from clew.work.model import Limits
 
 CODEX = [
     {"type": "thread.started", "thread_id": "t-1"},
@@ -157,6 +159,88 @@ def test_no_text_breaks_a_reader(form, line):
 )
 def test_failures_have_a_class(code, said, kind):
     assert failure_of(code, StreamReader("plain"), said).kind == kind
+
+
+def test_a_number_alone_is_no_rate_limit():
+    for said in ("Fixed 429 lines", "see issue 429", "took 503 ms", "ticket 401 is open"):
+        assert failure_of(1, StreamReader("plain"), said).kind == "agent", said
+
+
+def test_what_an_agent_talks_about_is_no_reason_where_it_has_fields_for_errors():
+    reader = StreamReader("codex")
+    item = {"type": "agent_message", "text": "I added a rate limit and quota tests."}
+    reader.read(json.dumps({"type": "item.completed", "item": item}))
+    assert failure_of(1, reader, "").kind == "crash"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(-11, "crash"), (-6, "crash"), (-15, "killed"), (2, "crash")]
+)
+def test_a_program_that_ends_without_a_last_word_has_crashed(code, kind):
+    assert failure_of(code, StreamReader("claude"), "").kind == kind
+
+
+def api_retry(status, error, delay):
+    line = {"type": "system", "subtype": "api_retry", "error_status": status, "error": error}
+    return json.dumps({**line, "retry_delay_ms": delay})
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "delay", "kind", "wait"),
+    [
+        (429, "rate_limit", 3_600_000, "rate_limit", 3600),
+        (429, "rate_limit", 39_000, "rate_limit", None),
+        (529, "overloaded", 500, "overload", None),
+        (401, "authentication_failed", 3_600_000, "auth", None),
+        (500, "server_error", 500, "network", None),
+        (None, "unknown", 500, "network", None),
+    ],
+)
+def test_an_idle_agent_fails_with_the_last_error_it_told(status, error, delay, kind, wait):
+    reader = StreamReader("claude")
+    reader.read(api_retry(status, error, delay))
+    assert reader.is_stuck
+    failure = Watchdog(Limits(idle_seconds=0)).broken(reader)
+    assert (failure.kind, failure.retry_after) == (kind, wait)
+    assert "Its last error: " in failure.message
+
+
+def test_an_agent_that_would_wait_longer_than_it_may_is_ended_at_once():
+    reader = StreamReader("claude")
+    watchdog = Watchdog(Limits(idle_seconds=1800))
+    reader.read(api_retry(429, "rate_limit", 600_000))
+    assert watchdog.broken(reader) is None
+    reader.read(api_retry(429, "rate_limit", 7_200_000))
+    failure = watchdog.broken(reader)
+    assert (failure.kind, failure.retry_after) == ("rate_limit", 7200)
+
+
+def test_an_error_that_an_agent_got_over_is_forgotten():
+    reader = StreamReader("claude")
+    reader.read(api_retry(529, "overloaded", 500))
+    reader.read(json.dumps(CURSOR[3]))
+    assert (reader.trouble, reader.is_stuck) == (None, False)
+    assert Watchdog(Limits(idle_seconds=0)).broken(reader).kind == "idle"
+
+
+def test_the_services_own_error_is_found_inside_an_agents_words():
+    inner = json.dumps({"error": {"code": "context_length_exceeded", "message": "too big"}})
+    outer = json.dumps({"error": {"code": 400, "message": inner, "status": "INVALID"}})
+    trouble = trouble_of(f"[API Error: {outer}]")
+    assert (trouble.kind, trouble.message, trouble.status) == ("context", "too big", 400)
+    assert trouble_of("{not json}").message == "{not json}"
+
+
+def test_answers_of_tools_are_told_by_codex():
+    item = {"type": "mcp_tool_call", "server": "chant", "tool": "chant_check"}
+    content = {"content": [{"type": "text", "text": "ticked"}]}
+    for answer, said, ok in (
+        ({"result": content, "error": None}, "ticked", True),
+        ({"result": None, "error": {"message": "no such spec"}}, "no such spec", False),
+    ):
+        line = {"type": "item.completed", "item": {**item, **answer}}
+        _, _, events = read_all("codex", [line])
+        assert [(event.text, event.data["ok"]) for event in events] == [(said, ok)]
 
 
 def test_success_is_no_failure_whatever_was_said_on_the_way():

@@ -340,3 +340,26 @@ def test_a_failed_member_fails_its_driver_until_it_is_tried_again(house):
     assert house.status("d") == "in_progress"
     house.settled("d.1")
     wait_until(lambda: house.status("d") == "completed")
+
+
+def test_an_agent_that_says_no_and_does_nothing_has_refused(house):
+    house.spec("001", "say I'm sorry, but I can't help with that request.")
+    run = house.done("001")
+    assert (run.failure_class, house.status("001")) == ("refusal", "failed")
+    assert "can't help with that request." in run.failure
+    house.spec("002", "edit a.txt", "commit a.txt", "tick", "say I can't help with that part.")
+    assert house.done("002").phase == "finished"
+
+
+def test_what_was_used_is_recorded_and_a_limit_that_cannot_hold_is_told(house):
+    house.configure("work:\n  cost_usd: 100")
+    house.spec("001", "edit a.txt", "commit a.txt", "tick", "stream_usage")
+    run = house.done("001")
+    assert (run.input_tokens, run.output_tokens, run.cost_usd) == (1200, 30, None)
+    assert "the limit of $100.00 cannot stop command: it tells nothing" in house.log("001")
+
+
+def test_a_price_table_in_the_settings_gives_the_cost_of_tokens(house):
+    house.configure("work:\n  prices:\n    m-1.5: {input: 10, output: 100}\n    other: {input: 1}")
+    house.spec("001", "edit a.txt", "commit a.txt", "tick", "stream_usage")
+    assert house.done("001").cost_usd == pytest.approx(0.015)

@@ -54,6 +54,9 @@ KEYS: Final[dict[str, Setting]] = {
     "work.wall_minutes": Setting("number", 240),
     "work.idle_minutes": Setting("number", 30),
     "work.cost_usd": Setting("number"),
+    "work.prices.*.input": Setting("number"),  # dollars for a million tokens of a model
+    "work.prices.*.output": Setting("number"),
+    "work.prices.*.cached": Setting("number"),
     "work.check_seconds": Setting("number", 600),
     "work.allow_no_criteria": _OFF,
     "work.on_failure": Setting(("stop", "skip", "retry")),

@@ -1,48 +1,18 @@
-"""Why an agent failed: by its exit code and last words, never its whole log; or by its limits."""
+"""Why an agent failed: by the errors it told, its exit code and last words; or by its limits."""
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 from dataclasses import dataclass
 
 from clew.kit.text.display import clipped
 from clew.work.agents.output import StreamReader
+from clew.work.agents.trouble import trouble_of
 from clew.work.model import FailureClass, Limits
 
-_CLASSES = (
-    (
-        FailureClass.RATE_LIMIT,
-        r"rate.?limit|\b429\b|too many requests|quota|overloaded|usage limit|\b529\b",
-    ),
-    (
-        FailureClass.AUTH,
-        (
-            r"\b401\b|\b403\b|unauthori[sz]ed|not logged in|log ?in again|invalid api key|"
-            r"authentication|api key (?:is )?(?:missing|not set)|credit balance"
-        ),
-    ),
-    (
-        FailureClass.CONTEXT,
-        r"context (?:window|length)|prompt is too long|maximum context|max(?:imum)? turns",
-    ),
-    (
-        FailureClass.NETWORK,
-        (
-            r"econnre|enotfound|etimedout|connection (?:refused|reset|error)|network|"
-            r"timed out|\b50[0234]\b|could not resolve|getaddrinfo"
-        ),
-    ),
-)
-_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _CLASSES)
-_RETRY_AFTER = re.compile(
-    r"retry[-_ ]?after[\"']?\s*[:=]?\s*(\d{1,6})|(?:try again|retry) in (\d{1,6})\s*(s|m|h)",
-    re.IGNORECASE,
-)
-_UNITS = {"s": 1, "m": 60, "h": 3600}
-_TRANSIENT = (FailureClass.RATE_LIMIT, FailureClass.NETWORK)
-_LONGEST_RETRY = 24 * 3600
+# Signals with which a program ends that went wrong by itself.
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
 @dataclass(frozen=True)
@@ -56,25 +26,27 @@ class Failure:
 
 def failure_of(exit_code: int, reader: StreamReader, stderr_tail: str) -> Failure | None:
     """Why the agent failed, or None when it did not say or show that it did."""
-    if exit_code == 0 and reader.error_text is None:
+    if exit_code == 0 and reader.error_text is None and reader.trouble is None:
         return None
-    said = reader.error_text or stderr_tail.strip() or reader.last_text.strip()
+    trouble = reader.trouble or trouble_of(_last_words(reader, stderr_tail))
     ending = _ending(exit_code)
-    message = f"{ending}: {clipped(said, 600)}" if said else ending
-    kind = next((kind for kind, pattern in _PATTERNS if pattern.search(said)), None)
-    if kind is None:
-        kind = FailureClass.KILLED if exit_code < 0 else FailureClass.AGENT
-    return Failure(kind, message, retry_after(said) if kind in _TRANSIENT else None)
+    message = f"{ending}: {clipped(trouble.message, 600)}" if trouble.message else ending
+    return Failure(trouble.kind or _kind_of_end(exit_code, reader), message, trouble.retry_after)
 
 
-def retry_after(text: str) -> float | None:
-    """The seconds that a service asked to wait."""
-    found = _RETRY_AFTER.search(text)
-    if found is None:
-        return None
-    plain, amount, unit = found.groups()
-    seconds = int(plain) if plain else int(amount) * _UNITS[unit.lower()]
-    return float(min(seconds, _LONGEST_RETRY))
+def _last_words(reader: StreamReader, stderr_tail: str) -> str:
+    """What may tell the reason: an agent's own prose does not, where it has fields for errors."""
+    prose = "" if reader.is_structured else reader.last_text.strip()
+    return reader.error_text or stderr_tail.strip() or prose
+
+
+def _kind_of_end(exit_code: int, reader: StreamReader) -> FailureClass:
+    if -exit_code in _CRASHES:
+        return FailureClass.CRASH
+    if exit_code < 0:
+        return FailureClass.KILLED
+    ended_itself = reader.error_text is not None or not reader.is_structured
+    return FailureClass.AGENT if ended_itself else FailureClass.CRASH
 
 
 class Watchdog:
@@ -85,22 +57,34 @@ class Watchdog:
         self._started = self._heard = time.monotonic()
 
     def heard(self) -> None:
-        """The agent printed something."""
+        """The agent printed something that is no error."""
         self._heard = time.monotonic()
 
-    def broken(self, cost_usd: float | None) -> Failure | None:
+    def broken(self, reader: StreamReader) -> Failure | None:
         """The limit that is reached, and what to say about it."""
-        now, limits = time.monotonic(), self._limits
+        now, limits, cost_usd = time.monotonic(), self._limits, reader.cost_usd
         if limits.wall_seconds is not None and now - self._started >= limits.wall_seconds:
             said = f"The agent worked for {limits.wall_seconds:g} s, which is the limit"
             return Failure(FailureClass.WALL_TIME, said)
-        if limits.idle_seconds is not None and now - self._heard >= limits.idle_seconds:
-            said = f"The agent printed nothing for {limits.idle_seconds:g} s, which is the limit"
-            return Failure(FailureClass.IDLE, said)
+        idle = limits.idle_seconds
+        if idle is not None and now - self._heard >= idle:
+            return _idle(f"The agent printed nothing for {idle:g} s, which is the limit", reader)
+        wait = reader.trouble.retry_after if reader.trouble else None
+        if idle is not None and wait is not None and wait > idle:
+            return _idle(f"The agent waits for {wait:g} s; the limit is {idle:g} s", reader)
         if limits.cost_usd is not None and cost_usd is not None and cost_usd > limits.cost_usd:
             said = f"The agent cost ${cost_usd:.2f}; the limit is ${limits.cost_usd:.2f}"
             return Failure(FailureClass.COST, said)
         return None
+
+
+def _idle(said: str, reader: StreamReader) -> Failure:
+    """An agent that does nothing more; the last error it told is the reason, if it told one."""
+    trouble = reader.trouble
+    if trouble is None:
+        return Failure(FailureClass.IDLE, said)
+    message = f"{said}. Its last error: {clipped(trouble.message, 600)}"
+    return Failure(trouble.kind or FailureClass.IDLE, message, trouble.retry_after)
 
 
 def _ending(exit_code: int) -> str:

@@ -37,6 +37,7 @@ def launch_of(
     cwd: Path,
     server: Server,
     names: Mapping[str, str],
+    budget: float | None = None,
 ) -> Launch:
     """An agent that works in a directory; its prompt is in another, and so is what it is told."""
     agent = agent_named(choice.name)
@@ -52,6 +53,7 @@ def launch_of(
         "model": choice.model or "",
         "session": choice.session or "",
         "new_session": new_session,
+        "budget": "" if budget is None else f"{budget:g}",
     }
     variables = {name: _filled(text, known) for name, text in agent.variables.items()}
     is_ours = any("{new_session}" in word for word in agent.start)
@@ -74,6 +76,7 @@ def launch_of_run(paths: ProjectPaths, run: Run, worktree: Path) -> Launch:
         cwd=worktree,
         server=server_of(paths.root),
         names={"git_directories": toml_list(roots)},
+        budget=run.plan.limits.cost_usd,
     )
 
 
@@ -105,6 +108,7 @@ def _words(
         *(agent.model if choice.model else ()),
         *agent.permissions.get(choice.permission, ()),
         *agent.told,
+        *(agent.budget if known["budget"] else ()),
     )
     ending = agent.start if not choice.session else (agent.resume or ())
     return [

@@ -14,7 +14,8 @@ from clew.specs.model import Spec
 from clew.specs.store.config import Config
 from clew.work.agents.fence import sandbox_of
 from clew.work.agents.programs import AGENTS, agent_named
-from clew.work.model import AgentChoice, Limits, WorktreeSettings
+from clew.work.agents.usage import Price, Prices
+from clew.work.model import AgentChoice, Limits, RunPlan, WorktreeSettings
 
 MODEL_VARIABLE = "CHANT_MODEL"
 _USUAL = "claude"
@@ -55,6 +56,37 @@ def limits_of(config: Config) -> Limits:
         idle_seconds=_seconds(config.number("work", "idle_minutes")),
         cost_usd=None if cost is None else float(cost),
     )
+
+
+def price_table(config: Config) -> tuple[tuple[str, float, float, float | None], ...]:
+    """What a million tokens of each model cost, as the settings say."""
+    table = config.value("work", "prices")
+    rows = []
+    for name in table if isinstance(table, dict) else ():
+        price, back = (config.number("work", "prices", name, way) for way in ("input", "output"))
+        if price is not None and back is not None:
+            cached = config.number("work", "prices", name, "cached")
+            rows.append(
+                (name, float(price), float(back), None if cached is None else float(cached))
+            )
+    return tuple(rows)
+
+
+def prices_of(plan: RunPlan) -> Prices:
+    """The prices that a run's use is counted with; the agent's name stands for its usual model."""
+    table = {name: Price(price, back, cached) for name, price, back, cached in plan.prices}
+    return Prices(table, tuple(name for name in (plan.agent.model, plan.agent.name) if name))
+
+
+def budget_note(plan: RunPlan) -> str | None:
+    """What a limit of cost cannot do for this agent; None where it holds."""
+    limit, agent = plan.limits.cost_usd, agent_named(plan.agent.name)
+    if limit is None or agent.budget or agent.tells == "cost":
+        return None
+    words = f"the limit of ${limit:.2f} cannot stop {agent.name}: it tells "
+    if agent.tells == "end":
+        return f"{words}what it used only at its end"
+    return f"{words}nothing about what it uses"
 
 
 def worktree_settings(config: Config, options: WorkOptions, base: str = "HEAD") -> WorktreeSettings:

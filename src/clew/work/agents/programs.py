@@ -38,6 +38,8 @@ class Agent:
     configuration: str | None = None  # the form in which it is told of the tool server
     told: tuple[str, ...] = ()  # the words that lead to that configuration
     variables: Mapping[str, str] = field(default_factory=dict)
+    budget: tuple[str, ...] = ()  # the words that make the program itself keep to a limit
+    tells: str = ""  # what it tells of its use: "cost" or "tokens" as it goes, "end" at its end
     needs_model: bool = False
     # What in the home is its own: directories end in a slash, files are copied, variables name more.
     # None: not known, so that it is fenced in only when asked for.
@@ -69,6 +71,8 @@ AGENTS = {
             configuration="mcpServers",
             told=("--mcp-config", "{mcp_config}", "--strict-mcp-config"),
             own=(".claude/", ".claude.json", "CLAUDE_CONFIG_DIR"),
+            budget=("--max-budget-usd", "{budget}"),
+            tells="end",
         ),
         Agent(
             "codex",
@@ -89,11 +93,15 @@ AGENTS = {
             configuration="codex",
             own=(".codex/", "CODEX_HOME"),
             fenced_itself=("read", "edit"),
+            tells="end",
         ),
         Agent(
             "opencode",
             "opencode",
-            words=("run", "--format", "json", "--dir", "{worktree}"),
+            words=(
+                "run", "--format", "json", "--dir", "{worktree}",
+                "--print-logs", "--log-level", "ERROR",
+            ),
             permissions={"read": ("--agent", "plan"), "edit": (), "full": ("--auto",)},
             resume=("--session", "{session}"),
             stream="opencode",
@@ -103,6 +111,7 @@ AGENTS = {
                 ".config/opencode/", ".local/share/opencode/", ".local/state/opencode/",
                 ".cache/opencode/",
             ),
+            tells="cost",
         ),
         Agent(
             "gemini",
@@ -119,6 +128,7 @@ AGENTS = {
             told=("--policy", "{policy}", "--allowed-mcp-server-names", "chant"),
             variables={"GEMINI_CLI_HOME": "{home}"},
             own=(".gemini/", "GEMINI_CLI_HOME"),
+            tells="end",
         ),
         Agent(
             "copilot",
@@ -153,6 +163,7 @@ AGENTS = {
             configuration="qwen",
             told=("--mcp-config", "{mcp_config}", "--allowed-mcp-server-names", "chant"),
             own=(".qwen/",),
+            tells="end",
         ),
         Agent(
             "cursor-agent",
@@ -174,6 +185,7 @@ AGENTS = {
             prompt="file",
             stream="aider",
             own=(".aider/", ".aider.conf.yml", ".aider.model.settings.yml"),
+            tells="end",
             ticks_by_checks=True,
         ),
         Agent(

@@ -48,6 +48,7 @@ def _quoted(words: Sequence[str]) -> str:
 MIGRATIONS = Path(__file__).with_name("migrations")
 _UPDATABLE = (
     "process_id", "base_commit", "branch", "worktree", "snapshot", "session_id", "cost_usd",
+    "input_tokens", "output_tokens",
     "exit_code", "failure_class", "failure", "result", "retry_at", "request", "finishings",
     "started_at", "heartbeat_at", "settled_at",
 )  # fmt: skip

@@ -101,6 +101,7 @@ def run_data(run: Run) -> JsonObject:
         "snapshot": run.snapshot,
         "session_id": run.session_id,
         "cost_usd": run.cost_usd,
+        "tokens": _tokens(run),
         "exit_code": run.exit_code,
         "elapsed_seconds": run.elapsed_seconds(),
         "failure_class": run.failure_class,
@@ -108,6 +109,12 @@ def run_data(run: Run) -> JsonObject:
         "retry_at": run.retry_at,
         "criteria": len(run.plan.criteria),
     }
+
+
+def _tokens(run: Run) -> JsonObject | None:
+    if run.input_tokens is None:
+        return None
+    return {"input": run.input_tokens, "output": run.output_tokens or 0}
 
 
 def process_status(run: Run) -> str:

@@ -31,12 +31,14 @@ from clew.work.agents.options import (
     WorkOptions,
     limits_of,
     pick_worker,
+    price_table,
     workers_of,
     worktree_settings,
 )
 from clew.work.agents.programs import agent_named, check_agent
 from clew.work.agents.prompt import build_prompt, prompt_name
 from clew.work.model import (
+    TRANSIENT,
     ClaimLost,
     FailureClass,
     Phase,
@@ -59,7 +61,6 @@ _SUPERVISOR = ("clew.work.runs.supervisor",)
 FINISHER = "verdict"
 ACTOR = "work"
 _NOT_STARTED = ("completed", "cancelled")
-_SAME_SESSION = (FailureClass.RATE_LIMIT, FailureClass.NETWORK)
 
 
 def preflight(paths: ProjectPaths, request: RunRequest) -> RunRequest:
@@ -209,6 +210,7 @@ def prepare_work(
         worker=worker.name,
         worktree=settings,
         limits=limits_of(config),
+        prices=price_table(config),
         finisher=FINISHER,
         spec_file=str(work.root / spec.head.path),
         criteria=tuple((item.text, item.check) for item in parse_criteria(spec.body).items),
@@ -337,7 +339,7 @@ def _continued(request: RunRequest, earlier: Run) -> RunRequest:
     """The request that goes on with an earlier run; its session only if it was not to blame."""
     following = continuation(request, earlier)
     was_stopped = earlier.phase in (Phase.PAUSED, Phase.INTERRUPTED)
-    if was_stopped or earlier.failure_class in _SAME_SESSION:
+    if was_stopped or earlier.failure_class in TRANSIENT:
         return following
     return replace(following, plan=replace(following.plan, agent=request.plan.agent))
 

@@ -24,6 +24,7 @@ from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
 from clew.work.agents.fence import fence_of
 from clew.work.agents.launch import git_directories, launch_of_run, run_variables
+from clew.work.agents.options import budget_note, prices_of
 from clew.work.agents.output import StreamReader
 from clew.work.agents.programs import agent_named
 from clew.work.journal.run_log import Event, EventKind, RunLog
@@ -173,25 +174,30 @@ class Supervisor:
         choice = self._run.plan.agent
         watchdog = Watchdog(self._run.plan.limits)
         launch = launch_of_run(self._paths, self._run, tree.path)
-        reader = StreamReader(agent_named(choice.name).stream, launch.session)
+        prices = prices_of(self._run.plan)
+        reader = StreamReader(agent_named(choice.name).stream, launch.session, prices)
         fence = fence_of(
             self._paths, self._run, tree.path, git_directories(tree.path, self._run.branch or "")
         )
-        self._log.state(fence.note)
+        for note in (fence.note, budget_note(self._run.plan)):
+            if note:
+                self._log.state(note)
         tail: deque[str] = deque(maxlen=_STDERR_LINES)
         secrets = {"stdout": SecretLines(), "stderr": SecretLines()}
 
         def on_line(stream: str, line: str) -> None:
-            watchdog.heard()
             text = secrets[stream].clean(line)
             if fence.is_refusal(text):
                 self._log.state(f"the fence stopped a write: {clipped(text)}")
             if stream == "stderr":
                 tail.append(text)
+                reader.read_error(text)
                 self._log.add(Event(EventKind.TEXT, text, {"stream": stream}))
             else:
                 for event in reader.read(text):
                     self._log.add(event)
+            if not reader.is_stuck:
+                watchdog.heard()
 
         note_places(self._workspace, self._run)
         ending = self._pump(
@@ -203,7 +209,7 @@ class Supervisor:
                 **fence.variables,
             },
             on_line=on_line,
-            limit=lambda: watchdog.broken(reader.cost_usd),
+            limit=lambda: watchdog.broken(reader),
             stdin=launch.stdin,
             on_start=self._agent_started,
             reader=reader,
@@ -260,7 +266,7 @@ class Supervisor:
         known: JsonObject = {
             "exit_code": ending.exit_code,
             "session_id": reader.session_id,
-            "cost_usd": reader.cost_usd,
+            **_used(reader),
             "result": (reader.final_text or reader.last_text)[-4000:] or None,
             "snapshot": snapshot,
         }
@@ -365,8 +371,8 @@ class Supervisor:
         known: dict[str, object] = {"heartbeat_at": now_text()}
         if reader is not None and reader.session_id:
             known["session_id"] = reader.session_id
-        if reader is not None and reader.cost_usd is not None:
-            known["cost_usd"] = reader.cost_usd
+        if reader is not None:
+            known |= {name: value for name, value in _used(reader).items() if value is not None}
         with suppress(Unavailable):  # a full disk; the next one may get through
             self._run = self._journal.update(self._run.run_id, **known)
 
@@ -376,6 +382,16 @@ class Supervisor:
     def _raise_if_stopped(self) -> None:
         if self._is_stop_asked():
             raise Stopped
+
+
+def _used(reader: StreamReader) -> JsonObject:
+    """What the agent has used so far, as far as it tells."""
+    tokens = reader.tokens
+    return {
+        "cost_usd": reader.cost_usd,
+        "input_tokens": tokens.input if tokens else None,
+        "output_tokens": tokens.output if tokens else None,
+    }
 
 
 def own_run(run_directory: Path, ready: Handshake) -> None:

@@ -47,6 +47,12 @@ _LONGEST_RESULT = 5000
 _MOST_NAMED = 5
 NOTHING_CHECKED = "nothing was checked: the spec had no acceptance criteria"
 _MET = re.compile(r"^[\s>*_`-]*criteria met[*_`]*\s*:(.*)$", re.IGNORECASE | re.MULTILINE)
+# Several programs hand a refusal on as any other answer, so only its words tell.
+_REFUSED = re.compile(
+    r"^\W*(?:(?:i.?m )?sorry\b[^.\n]{0,20})?i (?:can.?t|cannot|won.?t|am unable to) "
+    r"(?:help|assist|comply|continue|do) (?:with )?(?:that|this).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 Verdict = tuple[FailureClass, str] | None
 
 
@@ -181,7 +187,7 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
         return FailureClass.WORKTREE, "The worktree is gone, so nothing can be checked"
     _take_over_ticks(work, run, worktree)
     return (
-        _work_verdict(work.paths, run)
+        _work_verdict(work, run)
         or _checks_verdict(work, run, worktree)
         or _criteria_verdict(work.store, run)
         or _output_verdict(work, run)
@@ -189,14 +195,22 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
     )
 
 
-def _work_verdict(paths: ProjectPaths, run: Run) -> Verdict:
-    work = work_of(paths, run, working=True)
-    if work.dirty:
-        more = f" and {len(work.dirty) - _MOST_NAMED} more" if len(work.dirty) > _MOST_NAMED else ""
-        names = ", ".join(work.dirty[:_MOST_NAMED]) + more
+def _work_verdict(work: Workspace, run: Run) -> Verdict:
+    found = work_of(work.paths, run, working=True)
+    if found.dirty:
+        more = (
+            f" and {len(found.dirty) - _MOST_NAMED} more" if len(found.dirty) > _MOST_NAMED else ""
+        )
+        names = ", ".join(found.dirty[:_MOST_NAMED]) + more
         return FailureClass.UNCOMMITTED, f"The agent left uncommitted changes: {names}"
-    if work.is_empty and not run.plan.allow_no_commits:
-        words = "made no commits" if not work.commits else "made commits that change nothing"
+    if found.is_empty and not run.plan.allow_no_commits:
+        refused = _REFUSED.search("\n".join(_said(work, run)))
+        if refused:
+            return (
+                FailureClass.REFUSAL,
+                f"The agent did nothing and said: {refused.group().strip()}",
+            )
+        words = "made no commits" if not found.commits else "made commits that change nothing"
         return FailureClass.NO_WORK, f"The agent ended without an error, but {words}"
     return None
 

@@ -11,11 +11,10 @@ from clew.kit.times import parse_iso
 from clew.specs.index.index import Snapshot
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, OPEN_STATUSES, Head
 from clew.specs.store.config import Config
-from clew.work.model import FailureClass, Run
+from clew.work.model import TRANSIENT, FailureClass, Run
 
 _GLOB = frozenset("*?[")
 STOP, SKIP, RETRY = "stop", "skip", "retry"
-TRANSIENT = (FailureClass.RATE_LIMIT, FailureClass.NETWORK)
 # Trying again would end the same way: somebody has to put something right first.
 PERMANENT = (
     FailureClass.AUTH,
