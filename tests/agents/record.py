@@ -82,7 +82,17 @@ def _red(agents, rows):
         for row in rows
         if (cell := entry["cells"].get(row)) and cell["wrong"]
     ]
-    return ["Red cells:", "", *found, ""] if found else ["No cell is red.", ""]
+    shown = (
+        ["Not proven:", "", *found, ""] if found else ["Everything that was tried is proven.", ""]
+    )
+    untold = [
+        f"- {title(name)}, `{row}`: {note}"
+        for name, entry in agents.items()
+        for row in rows
+        for note in entry["cells"].get(row, {}).get("notes", ())
+        if note.startswith("seen as")
+    ]
+    return [*shown, *(["Proven as far as the program tells:", "", *untold, ""] if untold else [])]
 
 
 def _long_runs(record):

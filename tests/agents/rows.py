@@ -27,6 +27,12 @@ FAULTS = {
     "nowork": ("no_work",),
     "garbage": ("network", "agent", "no_work"),
 }
+# What Clew cannot know, because the program keeps it to itself: a refusal is passed on as an answer, a
+# long wait passes in silence.
+UNTOLD = {
+    "refuse": ("no_work", ("codex", "copilot", "qwen", "aider")),
+    "rate": ("idle", ("codex", "opencode", "qwen")),
+}
 AS_ROOT = "root"  # the good case; the others are an ordinary user's
 # The hosts behind the programs, and what their own list says of a server in a project that nobody has
 # trusted or approved yet: what Clew's hints are about.
@@ -39,7 +45,7 @@ HOSTS = {
     "qwen": ("qwen", "Pending approval"),
 }
 _IDLE = {"hang": 0.4}
-_USUAL_IDLE = 2.0
+_USUAL_IDLE = 1.5
 _WAIT = 180.0
 _OFFSET = 900  # a service's "in an hour" may reach Clew a while later
 
@@ -236,7 +242,12 @@ def _fault(cell, spec):
     before = cell.scene.git("rev-parse", "main")
     cell.scene.chant("work", spec, check=False, seconds=600)
     newest = cell.scene.runs(spec)[0]
-    cell.expect("failure class", newest["failure_class"], *FAULTS[cell.row])
+    wanted = FAULTS[cell.row]
+    kept_back, programs = UNTOLD.get(cell.row, ("", ()))
+    if cell.agent in programs and newest["failure_class"] == kept_back:
+        cell.notes.append(f"seen as `{kept_back}`, since the program does not say")
+        wanted = (kept_back,)
+    cell.expect("failure class", newest["failure_class"], *wanted)
     cell.expect("phase", newest["phase"], "failed")
     cell.expect("status", cell.scene.status(spec), "failed")
     cell.expect("main", cell.scene.git("rev-parse", "main"), before)
