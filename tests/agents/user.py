@@ -35,10 +35,7 @@ class OrdinaryUser:
         if self.number is None or self._may_enter(path):
             return path
         copy = self._directory / f"{len(list(self._directory.iterdir()))}-{path.name}"
-        linked = subprocess.run(["cp", "-al", path, copy], capture_output=True, check=False)
-        if linked.returncode:
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(path, copy, symlinks=True)
+        _link(path, copy)
         return copy
 
     def program(self, place, name):
@@ -47,8 +44,10 @@ class OrdinaryUser:
             return self.reach(place) / "node_modules" / ".bin"
         if self._has_python(place):
             return place / "bin"
-        packages = next((place / "lib").glob("python*/site-packages"))
-        return self._environment(name, [packages], {name: f"{name}.main:main"})
+        made = self._environment(name, [], {name: f"{name}.main:main"})
+        packages = Path("lib") / _VERSION / "site-packages"
+        _link(place / packages, made.parent / packages)
+        return made
 
     def clew(self):
         """The directory with `chant` and the Python that runs it."""
@@ -85,3 +84,12 @@ class OrdinaryUser:
         user = {"user": self.number, "group": self.number, "extra_groups": []}
         done = subprocess.run(["ls", path], **user, capture_output=True, check=False)
         return done.returncode == 0
+
+
+def _link(directory, copy):
+    """Copy a directory by links, or in full where they cannot lead there."""
+    shutil.rmtree(copy, ignore_errors=True)
+    linked = subprocess.run(["cp", "-al", directory, copy], capture_output=True, check=False)
+    if linked.returncode:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(directory, copy, symlinks=True)
