@@ -127,6 +127,27 @@ MATRIX = {
     }),
 }  # fmt: skip
 
+# What no pair says: neighbours and other programs.
+BESIDE = {
+    "git's children": ("test_git_children", (
+        "test_a_clone_ends_with_the_command_that_asked_for_it",
+        "test_readers_of_history_end_with_the_process_that_reads",
+    )),
+    "two watches": ("test_watch", ("test_of_two_machines_that_share_a_checkout_one_watches",)),
+    "two merge queues": ("test_merge_queue", ("test_two_machines_merge_into_one_checkout",)),
+    "deleted logs": ("test_neighbours", (
+        "test_the_log_of_an_index_is_deleted",
+        "test_the_log_of_a_journal_is_deleted",
+        "test_conversations_go_on_after_kills_and_deleted_logs",
+    )),
+    "kill -9 from outside": ("test_neighbours", ("test_a_merge_is_killed_from_outside",)),
+    "alternates": ("test_neighbours", (
+        "test_objects_that_another_repository_lends_go_away_and_come_back",
+    )),
+    "uninstalled": ("test_neighbours", ("test_commits_go_on_after_clew_was_uninstalled",)),
+    "three doors": ("test_neighbours", ("test_board_terminal_and_tools_write_at_once",)),
+}  # fmt: skip
+
 
 def lines(outcomes):
     """The matrix with the outcome of each pair; `outcomes` are those of cases by their place.
@@ -149,6 +170,9 @@ def lines(outcomes):
                 words.append(_word(found).rjust(widths[fault]))
         yield f"{area:13}  " + "  ".join(words)
     yield from (f"  - {reason}" for reason in reasons)
+    for what, (module, tests) in BESIDE.items():
+        found = [outcome for test in tests for _, outcome in outcomes.get((module, test), ())]
+        yield f"{what:22}  {_word(found)}"
 
 
 def _is_about(fault, parameters):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.matrix import FAULTS, MATRIX, lines
+from tests.chaos.matrix import BESIDE, FAULTS, MATRIX, lines
 
 
 @pytest.mark.parametrize("area", MATRIX)
@@ -25,7 +25,15 @@ def test_no_pair_is_missing_and_every_named_test_is_there(area):
 
 def test_every_part_of_the_proof_is_in_the_matrix():
     here = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
-    assert here - {module for module, _ in MATRIX.values()} == {"test_matrix", "test_spec_index"}
+    named = {module for module, _ in (*MATRIX.values(), *BESIDE.values())}
+    assert here - named == {"test_matrix", "test_spec_index"}
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_what_is_beside_the_pairs_is_there(what):
+    module, tests = BESIDE[what]
+    found = importlib.import_module(f"tests.chaos.{module}")
+    assert [name for name in tests if not callable(getattr(found, name, None))] == []
 
 
 def test_the_summary_tells_of_every_pair():

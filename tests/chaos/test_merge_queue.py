@@ -173,12 +173,13 @@ def test_what_a_killed_write_of_a_spec_left_is_never_merged(tmp_path, faults):
 
 
 @pytest.mark.thorough
-def test_two_machines_merge_into_one_checkout(tmp_path, faults):
+@pytest.mark.parametrize("homes", [("one", "two"), ("one", "one")])
+def test_two_machines_merge_into_one_checkout(tmp_path, faults, homes):
     shop = ready_to_merge(tmp_path / "shop")
     shop.finished("002", {"two.txt": "2\n"})
     machines = [
-        start(python(MERGE, shop.root, spec_id), env={"CLEW_HOME": str(tmp_path / spec_id)})
-        for spec_id in ("001", "002")
+        start(python(MERGE, shop.root, spec_id), env={"CLEW_HOME": str(tmp_path / home)})
+        for spec_id, home in zip(("001", "002"), homes, strict=True)
     ]
     assert [ended(machine) for machine in machines] == [(0, "")] * 2
     assert (shop.shown("new.txt"), shop.shown("two.txt")) == ("new\n", "2\n")

@@ -134,11 +134,12 @@ def test_a_watch_that_runs_elsewhere_is_told_and_no_innocent_is_signalled(shop, 
 
 
 @pytest.mark.thorough
-def test_of_two_machines_that_share_a_checkout_one_watches(shop, tmp_path, faults):
+@pytest.mark.parametrize("homes", [("one", "two"), ("one", "one")])
+def test_of_two_machines_that_share_a_checkout_one_watches(shop, tmp_path, faults, homes):
     for turns in range(3):
         machines = [
             start(watch(shop.root, "--background"), env={"CLEW_HOME": str(tmp_path / name)})
-            for name in ("one", "two")
+            for name in homes
         ]
         codes, told = zip(*map(ended, machines), strict=True)
         assert sorted(codes) == [0, 1]
