@@ -8,6 +8,8 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clew.kit.git import INHERITED_LOCATION
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("clew")
@@ -22,7 +24,7 @@ for name in [
     for n in os.environ
     if n != "CLEW_SCREENSHOTS"
     and n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))
-]:
+] + [n for n in INHERITED_LOCATION if n in os.environ]:  # of a hook or of `git bisect run`
     del os.environ[name]
 
 
