@@ -50,7 +50,7 @@ def content(store):
     found = {}
     file = VectorFile.read(store.path)
     for stored in file.chunks():
-        chunk = vectors._read(stored)
+        chunk = vectors.read_chunk(stored)
         assert stored.last_id == max(chunk.ids)
         parts = zip(chunk.ids, chunk.marks, chunk.times, chunk.scales, chunk.vectors, strict=True)
         for number, mark, when, scale, vector in parts:

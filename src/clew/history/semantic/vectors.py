@@ -133,7 +133,7 @@ def _compare(file: VectorFile, store: HistoryStore, repo: Repo) -> tuple[Numbers
     have = np.zeros(len(ids), bool)
     gone = 0
     for chunk_id in file.chunk_ids(repo.repo_id):
-        chunk = _read(file.chunk(chunk_id))
+        chunk = read_chunk(file.chunk(chunk_id))
         places = np.minimum(np.searchsorted(ids, chunk.ids), max(len(ids) - 1, 0))
         is_kept = np.zeros(len(chunk.ids), bool)
         if len(ids):
@@ -201,7 +201,7 @@ def _first_added(patch: bytes | None) -> str:
 def _append(file: VectorFile, repo_id: int, new: Chunk) -> None:
     """Add vectors to a repository's last chunk, or begin another one."""
     for chunk_id in file.chunk_ids(repo_id)[-1:]:
-        last = _read(file.chunk(chunk_id))
+        last = read_chunk(file.chunk(chunk_id))
         if len(last.ids) + len(new.ids) <= _CHUNK:
             file.replace_chunk(chunk_id, last.joined(new).stored())
             return
@@ -210,7 +210,8 @@ def _append(file: VectorFile, repo_id: int, new: Chunk) -> None:
     file.add_chunk(repo_id, stored)
 
 
-def _read(chunk: VectorChunk) -> Chunk:
+def read_chunk(chunk: VectorChunk) -> Chunk:
+    """The numbers in a stored chunk."""
     return Chunk(
         np.frombuffer(chunk.ids, "<i8"),
         np.frombuffer(chunk.marks, "<u8"),
@@ -265,7 +266,7 @@ class CommitVectors:
         if not query.any():
             return best
         for stored in self._file.chunks([repo.repo_id for repo in repos]):
-            chunk = _read(stored)
+            chunk = read_chunk(stored)
             is_wanted = chunk.times >= since
             if among is not None:
                 is_wanted &= np.isin(chunk.ids, among)

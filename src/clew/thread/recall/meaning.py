@@ -94,22 +94,21 @@ class _Kept:
     def _load(self, total: int) -> None:
         import numpy as np
 
+        from clew.history.semantic.vectors import read_chunk
+
         self._ids = np.empty(total, "<i8")
         self._marks = np.empty(total, "<u8")
         self._times = np.empty(total, "<i8")
         self._vectors: Numbers | None = None
         at = 0
-        for chunk in self._file.chunks():
-            end = at + chunk.size
-            self._ids[at:end] = np.frombuffer(chunk.ids, "<i8")
-            self._marks[at:end] = np.frombuffer(chunk.marks, "<u8")
-            self._times[at:end] = np.frombuffer(chunk.times, "<i8")
-            whole = np.frombuffer(chunk.vectors, np.int8).reshape(chunk.size, -1)
+        for chunk in map(read_chunk, self._file.chunks()):
+            here = slice(at, at + len(chunk.ids))
+            self._ids[here], self._marks[here] = chunk.ids, chunk.marks
+            self._times[here] = chunk.times
             if self._vectors is None:
-                self._vectors = np.empty((total, whole.shape[1]), np.float32)
-            scales = np.frombuffer(chunk.scales, "<f4")
-            np.multiply(whole, scales[:, None], out=self._vectors[at:end])
-            at = end
+                self._vectors = np.empty((total, chunk.vectors.shape[1]), np.float32)
+            np.multiply(chunk.vectors, chunk.scales[:, None], out=self._vectors[here])
+            at = here.stop
         assert self._vectors is not None
         self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
         self._order = np.argsort(self._ids, kind="stable")
