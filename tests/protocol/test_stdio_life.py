@@ -360,7 +360,7 @@ def test_start_up_imports_nothing_heavy():
     assert not heavy & loaded
     shared = ("clew.kit", "clew.protocol", "clew.catalog")
     rooms = {m for m in loaded if m.count(".") >= 2 and not m.startswith(shared)}
-    assert {m for m in rooms if not re.match(r"clew\.\w+\.(tools|source)\b", m)} == set()
+    assert {m for m in rooms if not re.match(r"clew\.\w+\.(tools|prompts)\b", m)} == set()
 
 
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
