@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from clew.specs.store.consent import Consent, command_hash
+from clew.specs.store.consent import Consent, NeedsApproval, command_hash, readable
 from clew.work.merging.queue import Merger
 from clew.work.scheduling.watch import Watch, WatchOptions
 from tests.specs.tools.project import Chant
@@ -149,6 +149,12 @@ def test_approvals_are_private_listed_and_revocable(house, private_home, mark):
     assert not mark.exists()
     unknown = clew(house, "trust", "abcdef123456", code=1)
     assert "No command here has the hash" in unknown.stderr
+
+
+def test_nothing_in_a_command_hides_a_part_of_it(house):
+    tricky = "make test\r\x1b[2K\u202e\ntouch x"
+    assert readable(tricky) == "make test\\x0d\\x1b[2K\\u202e\\ntouch x"
+    assert str(NeedsApproval(house.root, [tricky])).count("\n") == 1
 
 
 def test_an_approval_counts_in_its_own_project_only(house, tmp_path):

@@ -49,6 +49,8 @@ echo x > {house.root}/.git/hooks/post-commit
 git -C {house.root} update-ref refs/heads/main HEAD~0
 echo evil >> {private_home}/.bashrc
 clew trust --all
+{sys.executable} -c "import sqlite3; db = sqlite3.connect('{house.paths.journal}'); \\
+db.execute('DELETE FROM moves'); db.commit(); print('JOURNAL', 'CHANGED')"
 true
 """
     script = house.root / "attack.sh"
@@ -64,6 +66,9 @@ true
     assert not (private_home / ".bashrc").exists()
     log = house.log("001")
     assert "SEEN" not in log
+    assert "JOURNAL CHANGED" not in log
+    assert "attempt to write a readonly database" in log
+    assert len(house.work.journal.history(run.run_id)) > 3
     assert "the fence stopped a write" in log
     assert "the fence kept this from the home: .bashrc" in log
 

@@ -15,7 +15,7 @@ from clew.cli.specs.read import opened_work
 from clew.kit.errors import Conflict, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.specs.query.commands import NamedCommand
-from clew.specs.store.consent import SHORT, Consent, command_hash
+from clew.specs.store.consent import SHORT, Consent, command_hash, readable
 from clew.work.processes.identity import RUN_VARIABLE
 from clew.work.workspace import Workspace
 
@@ -30,7 +30,7 @@ def give_consent(work: Workspace, commands: Iterable[NamedCommand], by: str) -> 
     Consent(work.root).approve([one.command for one in named], f"`{by}` at the command line")
     say("Commands that may run (starting this approves them; `clew trust --revoke` takes it back):")
     for text, places in _by_text(named).items():
-        say(f"  {text}  ({'; '.join(places)})")
+        say(f"  {readable(text)}  ({'; '.join(places)})")
 
 
 @command()
@@ -127,7 +127,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         tuple(
             (
                 row["hash"][:SHORT],
-                row["command"],
+                readable(row["command"]),
                 "; ".join(row["places"]),
                 row["approved_by"] or "NOBODY",
                 row["approved_at"] or "",

@@ -19,7 +19,7 @@ from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.locks import locked
 from clew.kit.project import clew_home
-from clew.kit.text.display import os_reason, shown_path, shown_text
+from clew.kit.text.display import os_reason, shown_path, shown_text, terminal_text
 from clew.kit.times import utc_now
 from clew.specs.store.config import user_config
 
@@ -49,7 +49,7 @@ class NeedsApproval(Conflict):
 
     def __init__(self, root: Path, commands: Iterable[Command]) -> None:
         unique = dict.fromkeys(commands)
-        self.listed = [_shown(command) for command in unique]
+        self.listed = [readable(command) for command in unique]
         lines = "\n".join(f"  {text}" for text in self.listed)
         super().__init__(
             f"Needs approval: no person has approved these commands\n{lines}",
@@ -84,7 +84,7 @@ class Consent:
         wanted = command_hash(self._root, command)
         found = next((known for known in _read() if known.hash == wanted), None)
         if found is None and user_config().flag("work", "trust_checks"):
-            return Approval(wanted, _shown(command), str(self._root), TRUSTED, "")
+            return Approval(wanted, readable(command), str(self._root), TRUSTED, "")
         return found
 
     def missing(self, commands: Iterable[Command]) -> tuple[Command, ...]:
@@ -98,7 +98,7 @@ class Consent:
             known = _read()
             hashes = {approval.hash for approval in known}
             made = [
-                Approval(found, _shown(command), str(self._root), by, utc_now())
+                Approval(found, readable(command), str(self._root), by, utc_now())
                 for command in dict.fromkeys(commands)
                 if (found := command_hash(self._root, command)) not in hashes
             ]
@@ -131,8 +131,10 @@ def full_hash(text: str, known: Iterable[str]) -> str:
     return found[0]
 
 
-def _shown(command: Command) -> str:
-    return shown_text(command if isinstance(command, str) else " ".join(command))
+def readable(command: Command) -> str:
+    """The command on one line, with nothing in it that could hide a part of it."""
+    text = command if isinstance(command, str) else " ".join(command)
+    return terminal_text(text).replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _file() -> Path:

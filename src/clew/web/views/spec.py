@@ -118,7 +118,7 @@ def actions(spec: Spec, state: str, known: Journalled, branch: Branch | None) ->
 def unapproved(root: Path, config: Config, spec: Spec, known: Journalled) -> list[tuple[str, str]]:
     """The hash and text of each command that this spec's work needs and nobody has approved."""
     from clew.specs.query.commands import settings_commands, spec_commands
-    from clew.specs.store.consent import Consent, command_hash
+    from clew.specs.store.consent import Consent, command_hash, readable
     from clew.work.runs.approving import commands_of_run, waits_for_approval
 
     if spec.head.archived or spec.status == "cancelled":
@@ -127,7 +127,7 @@ def unapproved(root: Path, config: Config, spec: Spec, known: Journalled) -> lis
     for run in known.runs[:1]:
         named += commands_of_run(run) if waits_for_approval(run) else []
     missing = Consent(root).missing(one.command for one in named)
-    return [(command_hash(root, one), str(one)) for one in missing]
+    return [(command_hash(root, one), readable(one)) for one in missing]
 
 
 def branch_view(root: Path, config: Config, spec: Spec) -> Branch | None:

@@ -29,6 +29,8 @@ OFF, WORKTREE = "off", "worktree"
 _PROBE_SECONDS = 20
 _MOST_NAMED = 10
 _REFUSALS = ("Read-only file system", "EROFS")
+# Whoever may write to these can do everything.
+_SOCKETS = ("/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
 _INTERPRETERS = ("node", "python3", "git")
 _GIT_SETTINGS = (".gitconfig", ".config/git")
 _UNTOLD = (".cache", ".npm", ".clew", ".config", ".local")  # what programs keep for themselves
@@ -155,6 +157,11 @@ class _Places:
         found += _named_by(*(name for name in own if name.isupper()))
         return [*found, *_extra(user_config(), "sandbox_write")]
 
+    def sealed(self) -> list[Path]:
+        """What stays as it is though it lies among what is written: the journal."""
+        journal = ProjectPaths(self.root).journal
+        return [journal.with_name(journal.name + end) for end in ("", "-wal", "-shm")]
+
     def copied(self) -> Iterator[Path]:
         """The agent's own files; they are replaced whole, which a mounted file does not allow."""
         for name in agent_named(self.choice.name).own or ():
@@ -181,6 +188,11 @@ def _bubblewrap(places: _Places, inside: Path) -> list[str]:
             shutil.copy2(file, target)
     for place in places.writable():
         words += ["--bind-try", str(place), str(place)]
+    for place in places.sealed():
+        words += ["--ro-bind-try", str(place), str(place)]
+    for name in _SOCKETS:
+        if Path(name).exists():
+            words += ["--ro-bind", "/dev/null", str(Path(name).resolve())]
     return [*words, "--chdir", str(places.worktree), "--"]
 
 
@@ -194,6 +206,7 @@ def _sandbox_exec(places: _Places) -> list[str]:
     profile = (
         "(version 1)(allow default)(deny file-write*)"
         f"(allow file-write* {listed(writable)})"
+        f"(deny file-write* {listed(places.sealed())})"
         f"(deny file-read-data {listed([Path.home(), clew_home()])})"
         f"(allow file-read-data {listed([*places.readable(), *writable])})"
     )
