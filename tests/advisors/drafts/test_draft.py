@@ -120,6 +120,13 @@ def test_a_ref_or_an_id_changes_what_is_there_and_remove_takes_it_back():
     assert gone.facts.exclusions == ()
 
 
+def test_a_question_is_neither_changed_nor_removed_by_a_draft():
+    facts = Facts("", (Item("Q-1", "Who?"),), known().texts)
+    taken = take(one(ref="Q-1"), facts=facts, remove=["Q-1"])
+    assert taken.ids == {"Q-1": "FE-1"}
+    assert taken.facts.get("Q-1").text == "Who?"
+
+
 def test_what_a_person_wrote_is_not_overwritten():
     mine = Facts("", (Item("FE-1", "Guests book", {"by": "human", "ref": "F"}),), known().texts)
     taken = take(one(), facts=mine)

@@ -97,6 +97,8 @@ def _judged(result: TurnResult) -> Iterator[str]:
     yield from (
         f"  - line {one.line}: “{clipped(one.text, _LONGEST)}”" for one in gaps[:MOST_SHOWN]
     )
+    if result.facts.of("SA"):
+        yield f"- Set aside as saying nothing: {len(result.facts.of('SA'))} passages"
     yield f"- Checks: {'ready' if result.ready else 'not ready'} ({_counts(result)})"
     found = [one for one in result.findings if one.severity != "info"]
     yield from (

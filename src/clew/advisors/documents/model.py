@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
 from clew.advisors.documents.markdown import (
@@ -301,6 +301,7 @@ class Facts:
         return Facts(str(value.get("title", "")), items, texts)
 
 
+@lru_cache(maxsize=8192)
 def same_text(text: str) -> str:
     """The text as it is compared: case, punctuation and blanks do not count."""
     kept = "".join(c if c.isalnum() or c in "%+#" else " " for c in text.casefold())

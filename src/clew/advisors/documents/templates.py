@@ -27,7 +27,6 @@ class Template(NamedTuple):
     key: str
     heading: str
     level: int = 3
-    rule: str = ""
     items: Items = Items()
     aliases: tuple[str, ...] = ()
     required: bool = True
@@ -40,81 +39,45 @@ def _table(prefix: str, noun: str, *columns: str) -> Items:
 _RISKS = Template(
     "risks",
     "Risks",
-    rule="Each risk has a probability, an impact, a mitigation, and an owner or `unassigned`.",
     items=_table("RI", "Risk", "probability", "impact", "mitigation", "owner", "source"),
     aliases=("business risks", "risks and mitigations", "risks and technical debt"),
 )
-_QUESTIONS = Template(
-    "questions",
-    "Open questions",
-    2,
-    rule="At most five first; each has a recommended default.",
-    items=Items("Q"),
-)
+_QUESTIONS = Template("questions", "Open questions", 2, items=Items("Q"))
 _UNPLACED = Template(
-    "unplaced",
-    "Not placed yet",
-    2,
-    rule="Every sentence that is not yet a statement of some kind.",
-    items=Items("NP"),
-    aliases=("set aside",),
-    required=False,
+    "unplaced", "Not placed yet", 2, items=Items("NP"), aliases=("set aside",), required=False
 )
 _CONSTRAINTS = Template(
-    "constraints",
-    "Constraints",
-    rule="What must be so, in the words of whoever said it.",
-    items=Items("CO"),
-    aliases=("constraints and assumptions",),
+    "constraints", "Constraints", items=Items("CO"), aliases=("constraints and assumptions",)
 )
 
 _VISION: Final = (
-    Template("business", "Business requirements", 2, rule="Why the project exists."),
-    Template("background", "Background", rule="What there is today, without solutions."),
-    Template(
-        "problem",
-        "Problem and opportunity",
-        rule="The problem, not the solution: no technologies here.",
-        aliases=("opportunity", "problem statement"),
-    ),
+    Template("business", "Business requirements", 2),
+    Template("background", "Background"),
+    Template("problem", "Problem and opportunity", aliases=("opportunity", "problem statement")),
     Template(
         "objectives",
         "Objectives",
-        rule="Each objective has a number or a date, with a unit or a baseline.",
         items=Items("BO"),
         aliases=("business objectives", "goals", "project goals"),
     ),
     Template(
         "metrics",
         "Success metrics",
-        rule="Each metric has a target, a way to measure it, a deadline and an objective.",
         items=_table("SM", "Metric", "objective", "target", "measured by", "deadline", "source"),
     ),
-    Template(
-        "vision",
-        "Vision statement",
-        rule="For WHO, with NEED, PRODUCT is a CATEGORY that BENEFIT, unlike ALTERNATIVE.",
-        aliases=("project vision",),
-    ),
+    Template("vision", "Vision statement", aliases=("project vision",)),
     _RISKS,
-    Template(
-        "assumptions",
-        "Assumptions and dependencies",
-        rule="Each assumption says whether it is confirmed.",
-        items=Items("AS"),
-    ),
+    Template("assumptions", "Assumptions and dependencies", items=Items("AS")),
     Template("scope", "Scope and limitations", 2),
     Template(
         "features",
         "Features by release",
-        rule="Each feature belongs to a release and serves an objective.",
         items=_table("FE", "Feature", "release", "objective", "source"),
         aliases=("major features", "key features", "key features & scope"),
     ),
     Template(
         "exclusions",
         "Exclusions",
-        rule="At least one exclusion; none is also a feature.",
         items=Items("EX"),
         aliases=("out of scope", "limitations and exclusions", "non-goals"),
     ),
@@ -122,7 +85,6 @@ _VISION: Final = (
     Template(
         "stakeholders",
         "Stakeholders",
-        rule="At least one primary user; each has an interest.",
         items=_table("ST", "Who", "role", "interest", "source"),
         aliases=("stakeholders & users", "stakeholders and users", "users", "stakeholder profiles"),
     ),
@@ -130,7 +92,6 @@ _VISION: Final = (
     Template(
         "priorities",
         "Priorities",
-        rule="Features, quality, schedule, cost, staff: constraint, driver or degree of freedom.",
         items=_table("PR", "Dimension", "kind", "reason", "source"),
         aliases=("project priorities",),
     ),
@@ -141,18 +102,13 @@ _VISION: Final = (
 
 _ARCHITECTURE: Final = (
     Template(
-        "context",
-        "Context",
-        2,
-        rule="Who uses the system, what it talks to, and what it builds on.",
-        aliases=("system context", "context and scope", "introduction"),
+        "context", "Context", 2, aliases=("system context", "context and scope", "introduction")
     ),
     _CONSTRAINTS,
     Template(
         "components",
         "Components",
         2,
-        rule="Each component has one responsibility, names its data and the features it serves.",
         items=_table(
             "CP",
             "Component",
@@ -165,23 +121,12 @@ _ARCHITECTURE: Final = (
         ),
         aliases=("building blocks", "building block view", "component model"),
     ),
-    Template(
-        "container-diagram",
-        "Container diagram",
-        rule="Generated from the components and integrations; not edited by hand.",
-    ),
-    Template(
-        "data-flow",
-        "Data flow",
-        2,
-        rule="One numbered walk through the components for each feature.",
-        aliases=("runtime view", "runtime"),
-    ),
+    Template("container-diagram", "Container diagram"),
+    Template("data-flow", "Data flow", 2, aliases=("runtime view", "runtime")),
     Template(
         "technology",
         "Technology",
         2,
-        rule="Each technology has a reason, and an alternative or a decision record.",
         items=_table(
             "TE", "Technology", "used for", "reason", "alternatives", "decision", "source"
         ),
@@ -191,7 +136,6 @@ _ARCHITECTURE: Final = (
         "integrations",
         "Integrations",
         2,
-        rule="Each external system has a protocol, a format, and what happens when it fails.",
         items=_table(
             "IN", "System", "purpose", "protocol", "format", "on failure", "components", "source"
         ),
@@ -201,70 +145,37 @@ _ARCHITECTURE: Final = (
         "quality",
         "Quality goals",
         2,
-        rule="Each goal has a tactic and a component or a decision record.",
         items=_table("QG", "Goal", "attribute", "tactic", "components", "decision", "source"),
         aliases=("quality requirements", "non-functional requirements"),
     ),
-    Template(
-        "security",
-        "Trust boundaries and secrets",
-        2,
-        rule="Where untrusted input enters, and where secrets are kept.",
-        items=Items("SC"),
-    ),
+    Template("security", "Trust boundaries and secrets", 2, items=Items("SC")),
     _RISKS._replace(level=2),
     Template(
         "assumptions",
         "Assumptions",
         2,
-        rule="Each assumption says whether it is confirmed.",
         items=Items("AS"),
         aliases=("assumptions and dependencies",),
     ),
-    Template(
-        "decisions",
-        "Decisions",
-        2,
-        rule="One record per significant decision, linked.",
-        aliases=("architecture decisions", "design decisions"),
-    ),
-    Template(
-        "traceability", "Traceability", 2, rule="Derived from the tables above; not edited by hand."
-    ),
+    Template("decisions", "Decisions", 2, aliases=("architecture decisions", "design decisions")),
+    Template("traceability", "Traceability", 2),
     _QUESTIONS,
     _UNPLACED,
 )
 
 _ADR: Final = (
     Template("status", "Status", 2, required=False),
-    Template(
-        "context",
-        "Context and Problem Statement",
-        2,
-        rule="What forces the decision, in two or three sentences.",
-    ),
+    Template("context", "Context and Problem Statement", 2),
     Template("drivers", "Decision Drivers", 2, required=False),
     Template(
         "options",
         "Considered Options",
         2,
-        rule="At least two options.",
         aliases=("alternatives considered", "alternatives"),
         required=False,
     ),
-    Template(
-        "decision",
-        "Decision Outcome",
-        2,
-        rule='Chosen option: "...", because ...',
-        aliases=("outcome",),
-    ),
-    Template(
-        "consequences",
-        "Consequences",
-        rule="At least one good and one bad consequence.",
-        aliases=("positive consequences",),
-    ),
+    Template("decision", "Decision Outcome", 2, aliases=("outcome",)),
+    Template("consequences", "Consequences", aliases=("positive consequences",)),
     Template("confirmation", "Confirmation", aliases=("validation",), required=False),
     Template("pros", "Pros and Cons of the Options", 2, required=False),
     Template(

@@ -10,7 +10,7 @@ from clew.advisors.documents.markdown import ID
 from clew.advisors.documents.model import Facts, Item, same_text
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.kinds import BY_PREFIX, KINDS, StatementKind, kind_of
-from clew.advisors.drafts.source import Coverage, Source, Span, says, words_of
+from clew.advisors.drafts.source import Coverage, Source, Span, says, source_of, words_of
 from clew.advisors.extract.measures import INSTRUCTION
 from clew.advisors.extract.similarity import stem
 from clew.advisors.extract.statements import inline, plain
@@ -68,7 +68,7 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
     """The facts with what a draft says; notes that nobody had read make way for it."""
     entries = _entries(draft)
     kept = facts.without(item.id for item in facts.items if item.get("unread") == kind)
-    source, refused, read = Source(facts.texts), list[Refusal](), list[_Statement]()
+    source, refused, read = source_of(facts.texts), list[Refusal](), list[_Statement]()
     for entry in entries:
         one = _read(entry, kind, len(read) + 1)
         problem = one if isinstance(one, Refusal) else _problem(one, source)
@@ -88,14 +88,14 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
         ids[one.ref] = item.id
     kept, lost = _linked(kept, read, ids)
     removed = [_id_of(kept, str(name), ids) for name in _listed(draft.get("remove"))]
-    kept = kept.without(one for one in removed if one)
+    kept = kept.without(one for one in removed if not one.startswith("Q-"))
     title = inline(str(draft.get("title") or ""))[:LONGEST_TEXT]
     return Taken(replace(kept, title=title or kept.title), ids, (*refused, *lost))
 
 
 def coverage_of(facts: Facts, kind: Kind) -> Coverage:
     """How much of what was said for a kind of document the facts cite."""
-    source = Source(facts.texts)
+    source = source_of(facts.texts)
     spans = (span for item in facts.items for span in cited(item, source))
     return source.coverage(kind, spans)
 
@@ -175,7 +175,7 @@ def _decision_lacks(one: _Statement) -> str:
 def _says_more(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
     """Numbers that are not where the quote is, a negation left out, or other words altogether."""
     said = source.sentences_of(spans)
-    said += [word.text for word in source.words if word.line in one.lines]
+    said += source.words_on(one.lines)
     measured = [one.text, *(one.fields.get(name, "") for name in _MEASURES)]
     numbers = [word for word in words_of(" ".join(measured)) if word[0].isdigit()]
     if foreign := [word for word in numbers if word not in said]:
@@ -186,21 +186,19 @@ def _says_more(one: _Statement, source: Source, spans: list[Span]) -> Refusal | 
         return Refusal(one.ref, f"the quote leaves out “{negation}”; quote the whole sentence")
     telling = {stem(word) for word in words if says(word)}
     shared = telling & {stem(word) for word in said}
-    if telling and len(shared) < max(1.0, _SHARE * len(telling)):
+    if telling and one.name != "priority" and len(shared) < max(1.0, _SHARE * len(telling)):
         return Refusal(one.ref, "its text is not what the quote says; use the words of the source")
     return None
 
 
 def _known(facts: Facts, one: _Statement) -> Item | None:
     """The fact that a statement changes: by its id, by the ref it had, or by what it says."""
-    by_id = facts.get(one.ref)
-    if by_id is not None:
-        return by_id
+    there = facts.of(one.kind.prefix)
+    named = [item for item in there if one.ref in {item.id, item.get("ref")}]
+    if named:
+        return named[0]
     same = same_text(inline(one.text))
-    for item in facts.of(one.kind.prefix):
-        if item.get("ref") == one.ref or same_text(item.text) == same:
-            return item
-    return None
+    return next((item for item in there if same_text(item.text) == same), None)
 
 
 def _is_human(item: Item) -> bool:

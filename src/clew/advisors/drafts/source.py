@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from clew.advisors.documents.markdown import visible
@@ -136,6 +136,21 @@ class Source:
         return tuple(_words(self.texts))
 
     @cached_property
+    def _said(self) -> list[str]:
+        return [word.text for word in self.words]
+
+    @cached_property
+    def _lines(self) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for word in self.words:
+            found.setdefault(word.line, []).append(word.text)
+        return found
+
+    def words_on(self, lines: Iterable[int]) -> list[str]:
+        """The words of these lines."""
+        return [word for line in lines for word in self._lines.get(line, ())]
+
+    @cached_property
     def _places(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for number, word in enumerate(self.words):
@@ -161,13 +176,11 @@ class Source:
         return []
 
     def _starts(self, piece: list[str]) -> list[int]:
-        words, size = self.words, len(piece)
-        return [
-            at
-            for at in self._places.get(piece[0], ())
-            if at + size <= len(words)
-            and all(words[at + n].text == piece[n] for n in range(1, size))
-        ]
+        """Where words stand in a row: looked for at the rarest of them."""
+        places = [self._places.get(word, []) for word in piece]
+        rarest = min(range(len(piece)), key=lambda n: len(places[n]))
+        starts = (at - rarest for at in places[rarest])
+        return [at for at in starts if at >= 0 and self._said[at : at + len(piece)] == piece]
 
     def _distance(self, at: int, near: Sequence[int]) -> int:
         return min((abs(self.words[at].line - line) for line in near), default=0)
@@ -246,6 +259,12 @@ class Source:
         middle = self.lines[start.line : end.line - 1]
         parts = [self.lines[start.line - 1][start.start :], *middle]
         return " ".join(" ".join([*parts, self.lines[end.line - 1][: end.end]]).split())
+
+
+@lru_cache(maxsize=8)
+def source_of(texts: tuple[tuple[str, str], ...]) -> Source:
+    """The source of these texts, taken apart once."""
+    return Source(texts)
 
 
 def _words(texts: Iterable[tuple[str, str]]) -> Iterator[Word]:
