@@ -231,6 +231,14 @@ def test_the_services_own_error_is_found_inside_an_agents_words():
     assert trouble_of("{not json}").message == "{not json}"
 
 
+def test_a_budget_that_the_program_itself_keeps_is_a_limit_of_cost():
+    line = {"type": "result", "subtype": "error_max_budget_usd", "is_error": True}
+    more = {"terminal_reason": "budget_exhausted", "errors": ["Reached maximum budget ($1)"]}
+    reader, _, _ = read_all("claude", [{**line, **more}])
+    failure = failure_of(1, reader, "")
+    assert (failure.kind, "Reached maximum budget ($1)" in failure.message) == ("cost", True)
+
+
 def test_answers_of_tools_are_told_by_codex():
     item = {"type": "mcp_tool_call", "server": "chant", "tool": "chant_check"}
     content = {"content": [{"type": "text", "text": "ticked"}]}

@@ -32,7 +32,6 @@ USUAL = {
 # Where the program itself tells less, or gets over it.
 OTHERWISE = {
     ("claude", "drop"): None,
-    ("codex", "refuse"): None,
     ("copilot", "refuse"): None,
     ("aider", "drop"): None,
     ("aider", "refuse"): None,

@@ -63,6 +63,16 @@ def test_nobody_skips_permissions_unasked(words):
     assert "--dangerously-skip-permissions" in words("claude", permission="full")
 
 
+def test_claude_keeps_to_a_budget_itself(launched, tmp_path):
+    choice = AgentChoice("claude")
+    directory = tmp_path / "run"
+    words = launch_of(
+        choice, "/bin/claude", directory, cwd=tmp_path, server=SERVER, names={}, budget=2.5
+    ).words
+    assert words[words.index("--max-budget-usd") + 1] == "2.5"
+    assert "--max-budget-usd" not in launched("claude").words
+
+
 def test_codex_may_write_to_what_a_commit_needs(words):
     line = words("codex")
     assert 'sandbox_workspace_write.writable_roots=["/repo/.git/objects"]' in line

@@ -23,6 +23,7 @@ _MINOR = " small=true "  # a title, which nobody waits for
 _FAILED_ATTEMPT = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?[.:](.*)")
 # Claude Code waits at most about forty seconds of its own accord; a longer time is the service's.
 _OWN_WAIT_SECONDS = 60.0
+_NO_ANSWER = "The model answered with neither text nor a tool, as it does when it refuses"
 
 
 class StreamReader:
@@ -216,8 +217,8 @@ def _claude_system(reader: StreamReader, value: JsonObject) -> Iterator[Event]:
 
 def _claude_result(reader: StreamReader, value: JsonObject) -> Iterator[Event]:
     text, ok = _flat(value.get("result")), not value.get("is_error")
-    if not text and isinstance(value.get("error"), dict):
-        text = _flat(value["error"].get("message"))
+    if not text:
+        text = _flat(_mapping(value.get("error")).get("message") or value.get("errors"))
     yield from reader.end(text, ok=ok, trouble=None if ok else _claude_trouble(value, value, text))
     yield from reader.count(Tokens.of_claude(value.get("usage")), is_total=True)
     yield from reader.set_cost(value.get("total_cost_usd"))
@@ -264,7 +265,9 @@ def _codex(reader: StreamReader, value: Any, line: str) -> Iterator[Event]:
             yield from _codex_item(item, done=done)
     elif kind == "turn.completed":
         yield from reader.count(Tokens.of_codex(value.get("usage")), is_total=False)
-        yield from reader.end(reader.last_text, ok=True)
+        is_empty = not reader.last_text and not reader.tool_calls and reader.tokens is not None
+        refused = trouble_of(_NO_ANSWER, name="refusal") if is_empty else None
+        yield from reader.end(reader.last_text, ok=refused is None, trouble=refused)
     elif kind == "error":
         yield from reader.fail(trouble_of(_flat(value.get("message"))))
     elif kind == "turn.failed":

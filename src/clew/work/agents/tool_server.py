@@ -166,7 +166,8 @@ def _git_settings(cwd: Path) -> dict[str, str]:
     """Who commits, and what is trusted: Gemini's shell hides the user's configuration from git."""
     out = run_git("config", "-z", "--get-regexp", _PASSED_ON, cwd=cwd, check=False)
     pairs = [entry.partition("\n")[::2] for entry in out.decode("utf-8", "replace").split("\0")]
-    count = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+    given = os.environ.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0
     variables = dict[str, str]()
     for key, text in pairs:
         if key:

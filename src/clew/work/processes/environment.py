@@ -38,7 +38,7 @@ _HIDES_GIT_CONFIG = "GEMINI_CLI"
 def child_environment(cwd: Path, added: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a child that works in this directory inherits, and what it is told besides."""
     kept = {name: text for name, text in os.environ.items() if not _is_foreign(name)}
-    return {**kept, "PWD": str(cwd), **(added or {})}
+    return {**kept, "PWD": str(cwd.absolute()), **(added or {})}
 
 
 def _is_foreign(name: str) -> bool:

@@ -90,7 +90,7 @@ def _strays_at(paths: ProjectPaths, run: Run, place: str, before: str) -> Strays
 def _moving(paths: ProjectPaths, run: Run, strays: Strays) -> str:
     """The commands for a shell; other people's commits and uncommitted work stay."""
     names = [commit.partition(" ")[0] for commit in strays.commits]
-    there = paths.root if strays.place == _HEAD else checkout_of(paths.root, strays.place)
+    there = paths.root if strays.place == _HEAD else _checkout_of(paths, strays.place)
     pick = _git(Path(run.worktree or paths.root), "cherry-pick", *names)
     if there is None:
         undo = _git(paths.root, "branch", "--force", strays.place, strays.before)
@@ -98,6 +98,13 @@ def _moving(paths: ProjectPaths, run: Run, strays: Strays) -> str:
     if strays.others:
         return f"{pick} && {_git(there, 'revert', '--no-edit', *reversed(names))}"
     return f"{pick} && {_git(there, 'reset', '--keep', strays.before)}"
+
+
+def _checkout_of(paths: ProjectPaths, branch: str) -> Path | None:
+    try:
+        return checkout_of(paths.root, branch)
+    except GitError:
+        return None
 
 
 def _git(place: Path, *words: str) -> str:
