@@ -214,7 +214,8 @@ def run_watch(watch: Watch, signals: Signals, *, once: bool = False) -> None:
     if idle is None:
         idle = float(config.number("watch", "idle_timeout_minutes") or 5) * 60
     busy_at = time.monotonic()
-    name_watcher(watch.paths)
+    if _watcher(watch.paths) != own_identity():  # a detached one has said so already
+        name_watcher(watch.paths)
     try:
         watch.say(f"watch started (PID: {os.getpid()})")
         while not signals.stop_asked:
