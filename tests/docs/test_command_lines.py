@@ -30,6 +30,7 @@ from tests.support.each import for_each
 RUN = [
     ROOT / "README.md",
     ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "how-to" / "from-a-mail.md",
     ROOT / "docs" / "how-to" / "talk-to-the-server.md",
 ]
 PLACEHOLDERS = {"HOST": "codex", "TOPIC": "hosts", "NAME": "chant", "FILE": "x", "DIRECTORY": "x"}

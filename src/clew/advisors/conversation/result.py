@@ -93,7 +93,9 @@ def _judged(result: TurnResult) -> Iterator[str]:
         yield f"- Notes, unread: {left} sentences are not placed; checks: {_counts(result)}"
         return
     gaps = result.coverage.gaps
-    yield f"- Coverage: {result.coverage.percent} % of the source is cited" + (f"; {len(gaps)} passages are not:" if gaps else "")  # fmt: skip
+    missing = f"{len(gaps)} passage{' is' if len(gaps) == 1 else 's are'} not"
+    covered = f"{result.coverage.percent} % of the source is cited"
+    yield f"- Coverage: {covered}; {missing}:" if gaps else f"- Coverage: {covered}"
     yield from (
         f"  - line {one.line}: “{clipped(one.text, _LONGEST)}”" for one in gaps[:MOST_SHOWN]
     )
