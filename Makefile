@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-options --no-annotate --no-header
 
-.PHONY: setup try test check format bench chaos fuzz security load audit conformance agents agents-ci docs lock build clean
+.PHONY: setup try test check format bench chaos soak fuzz security load audit conformance agents agents-ci docs lock build clean
 
 DOCS := README.md CONTRIBUTING.md docs/*.md docs/*/*.md
 COG := $(BIN)/python -m cogapp -p "from tests.support import docgen"
@@ -58,6 +58,10 @@ bench: setup
 chaos: export PROOF := full
 chaos: setup
 	$(BIN)/python -m pytest tests/chaos
+
+# Many specs for a while, with everything killed again and again; MINUTES and SPECS set how much.
+soak: setup
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),20) --specs $(or $(SPECS),200)
 
 fuzz: export PROOF := full
 fuzz: setup

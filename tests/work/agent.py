@@ -5,6 +5,7 @@ It reads its prompt, works in its worktree, and reaches the project through the 
 the run configured for it.
 """
 
+import fcntl
 import json
 import os
 import re
@@ -214,6 +215,23 @@ def note_span(name):
     """Tell from when to when this spec was worked on."""
     with (Path(os.environ["CLEW_PROJECT"]) / name).open("a") as file:
         file.write(f"{SPEC} {time.time()}\n")
+
+
+def alone(directory):
+    """Tell if another agent works on this spec now: its lock is freed by its end, however it ends."""
+    global held  # noqa: PLW0603 - for as long as this process lives
+    held = (Path(directory) / f"{SPEC}.lock").open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        (Path(directory) / f"{SPEC}.double").write_text(f"{os.environ['CLEW_RUN_ID']}\n")
+
+
+def note_commit(directory):
+    """Tell which commit is on the branch now."""
+    tip = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    with (Path(directory) / f"{SPEC}.commits").open("a") as file:
+        file.write(tip.stdout)
 
 
 def once(name, *words):
