@@ -44,6 +44,7 @@ _TOOLS: dict[str, tuple[str, str | None, JsonObject]] = {
     "work": ("chant_work_start", _ID, {}),
 }
 _OPTIONS: dict[str, JsonObject] = {
+    "--allow-no-criteria": {"skip_criteria": True},
     "--background": {},
     "--chain": {"chain": True},
     "--continue": {"then": "continue"},
@@ -72,6 +73,10 @@ def in_tools(text: str, offered: Container[str] | None = None) -> str:
 def _call(words: list[str]) -> tuple[str, JsonObject] | None:
     """The tool and its arguments for the words of a command; None where there is no such tool."""
     verb, *rest = words
+    if verb == "criterion" and len(rest) > 2 and rest[0] == "add":
+        text = " ".join(rest[2:]).strip('"')
+        output = f"## Acceptance Criteria\n\n- [ ] {text}"
+        return "chant_spec_update", {"id": rest[1], "output": output}
     if verb not in _TOOLS:
         return None
     name, first, fixed = _TOOLS[verb]

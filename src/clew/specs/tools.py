@@ -480,6 +480,7 @@ def specs_tools(reset: Handler, cancel: Handler, archive: Handler) -> tuple[Tool
         _by_id(
             "chant_archive",
             "Move a completed spec to the archive directory",
+            also_accepts={"force": BOOLEAN},
             handler=archive,
             title="Archive a spec",
             effect=SETS,

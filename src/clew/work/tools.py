@@ -152,7 +152,9 @@ def archive(arguments: JsonObject, call: Call) -> Answer:
 
     with _opened(call, repair=False) as work:
         spec_id = work.store.load(arguments["id"]).id
-        path = work.paths.relative(archive_spec(work, spec_id, actor=_ACTOR))
+        path = work.paths.relative(
+            archive_spec(work, spec_id, actor=_ACTOR, force=arguments.get("force", False))
+        )
     return _message(f"Archived spec: {spec_id} -> {path}", id=spec_id, path=path)
 
 

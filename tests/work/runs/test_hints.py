@@ -99,6 +99,16 @@ def unmerged(house):
     house.done("002")
 
 
+def has_no_criteria(house):
+    make(house, criteria=())
+
+
+def done_unmerged(house):
+    house.configure("watch:\n  merge: false")
+    make(house)
+    house.done("001")
+
+
 # What is so, what is asked for, what is said about it; the commands that are then named are run.
 REFUSALS = [
     (lambda house: put(house, "completed"), "work 001", "Spec '001' is completed"),
@@ -119,6 +129,8 @@ REFUSALS = [
     (make, "archive 001", "must be completed to archive"),
     (scheduled, "work 001 --chain", "Another work process is already running"),
     (unmerged, "work 001", "whose work is not in main yet"),
+    (has_no_criteria, "work 001", "has no acceptance criteria"),
+    (done_unmerged, "archive 001", "has not been merged to main"),
 ]
 # The same of commands that succeed and tell what comes next.
 ADVICE = [
@@ -180,6 +192,8 @@ TOOL_REFUSALS = [
     (held, "chant_work_start", "has been taken over"),
     (failed, "chant_release", "has not been taken over"),
     (lambda house: put(house, "cancelled"), "chant_archive", "must be completed to archive"),
+    (has_no_criteria, "chant_work_start", "has no acceptance criteria"),
+    (done_unmerged, "chant_archive", "has not been merged to main"),
 ]
 
 

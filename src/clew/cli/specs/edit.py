@@ -216,6 +216,7 @@ def archive(
     """Move a completed spec, or all specs completed long ago, to the archive."""
     from clew.specs.change.finalize import archivable
     from clew.work.merging.archiving import archive_spec
+    from clew.work.worktrees.main_branch import branch_tips
 
     if (spec_id is None) == (older_than is None):
         raise UsageError("Give an ID or --older-than DAYS", "See: chant archive --help")
@@ -226,6 +227,7 @@ def archive(
         if dry_run:
             return Outcome({"would_archive": names}, tuple(names) or ("Nothing to archive.",))
         how: dict[str, Any] = {"force": force, "allow_cancelled": spec_id is None}
+        how["tips"] = branch_tips(work.root)
         for name in names:
             try:
                 path = archive_spec(work, name, actor=ACTOR, **how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from clew.kit.errors import ClewError, Conflict
@@ -10,7 +11,7 @@ from clew.specs.model import Spec
 from clew.specs.query.commits import branch_of
 from clew.work.merging.preconditions import was_merged
 from clew.work.workspace import Workspace
-from clew.work.worktrees.main_branch import main_branch, tip_of
+from clew.work.worktrees.main_branch import branch_tips, main_branch
 from clew.work.worktrees.worktrees import is_merged
 
 
@@ -21,18 +22,22 @@ def archive_spec(
     actor: str,
     force: bool = False,
     allow_cancelled: bool = False,
+    tips: Mapping[str, str] | None = None,
 ) -> Path:
-    """Move a completed spec to the archive; where it now is. `force` leaves unmerged work behind."""
+    """Move a completed spec to the archive; where it now is. `force` leaves unmerged work behind.
+
+    `tips` are all branches with their commits, for those who archive many.
+    """
     spec = work.store.load(spec_id)
     if not force and spec.status == "completed":
-        _refuse_unmerged(work, spec)
+        _refuse_unmerged(work, spec, branch_tips(work.root) if tips is None else tips)
     return archive(work.store, spec.id, actor=actor, allow_cancelled=allow_cancelled)
 
 
-def _refuse_unmerged(work: Workspace, spec: Spec) -> None:
+def _refuse_unmerged(work: Workspace, spec: Spec, tips: Mapping[str, str]) -> None:
     config = work.config()
     branch = branch_of(spec, config)
-    tip = tip_of(work.root, branch)
+    tip = tips.get(branch)
     if tip is None:
         return
     try:

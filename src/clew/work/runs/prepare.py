@@ -292,8 +292,8 @@ def _check_criteria(config: Config, spec: Spec, options: WorkOptions) -> None:
     if not spec.head.criteria_total and not is_allowed:
         raise NoCriteria(
             f"Spec '{spec.id}' has no acceptance criteria, so nothing could be checked",
-            f'Add one: `chant criterion add {spec.id} "what must hold"`. Or start it all the same '
-            "with --allow-no-criteria.",
+            f'Add one: `chant criterion add {spec.id} "what must hold"`. Or start it all the same: '
+            f"`chant work {spec.id} --allow-no-criteria`.",
         )
 
 
