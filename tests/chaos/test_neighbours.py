@@ -13,6 +13,7 @@ from clew.history.store.sqlite import SqliteHistory
 from clew.specs.store.store import SpecStore
 from clew.work.journal.sqlite import SqliteJournal
 from tests.chaos.test_conversations import SPEAK, assert_all_there
+from tests.chaos.test_git_children import assert_gone, below
 from tests.chaos.test_merge_queue import (
     MERGE,
     assert_merges_now,
@@ -103,10 +104,14 @@ def test_a_merge_is_killed_from_outside(tmp_path, faults):
                 m.poll() is not None or len(list(place.glob("*"))) > count + n % 2 - 1
             )
         )
+        children = below(merger) if merger.poll() is None else []
         merger.kill()
         merger.communicate(timeout=60)
-        assert_old_or_new(shop, old)
+        assert_gone(children)
+        files = shop.repo.text("ls-tree", "--name-only", "main").split()
+        assert ("new.txt" in files) == (shop.main() != old)
         assert_merges_now(shop)
+        assert_old_or_new(shop, old)
         faults.survived()
 
 
