@@ -101,4 +101,4 @@ agents: setup
 		$(COG) -r docs/reference/agents.md; exit $$code
 
 agents-ci: setup
-	$(BIN)/python -m tests.agents --brief --minutes 6
+	$(BIN)/python -m tests.agents --brief --minutes 5

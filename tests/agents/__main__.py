@@ -26,6 +26,7 @@ from tests.support.models.service import model_service
 BRIEF_ROWS = ("good", "resume", "refuse")
 FOUR = ("claude", "codex", "gemini", "opencode")
 _INSTALL_SHARE = 0.5  # of the time there is
+_INSTALL_SECONDS = 1800
 
 
 class Proof:
@@ -45,11 +46,12 @@ class Proof:
 
     def install(self, names):
         """Install what is needed; says what could not be."""
-        seconds = self.options.minutes * 60 * _INSTALL_SHARE if self.options.minutes else 900
+        minutes = self.options.minutes
+        until = time.monotonic() + (minutes * 60 * _INSTALL_SHARE if minutes else _INSTALL_SECONDS)
         wanted = [name for name in names if name in PINS]
-        node = newer_node() if wanted else None
+        node = newer_node(until) if wanted else None
         with ThreadPoolExecutor(2) as pool:
-            for one in pool.map(lambda name: install(name, seconds), wanted):
+            for one in pool.map(lambda name: install(name, until), wanted):
                 self.installed[one.name] = one
                 if one.reason:
                     print(f"Could not install {one.name} {one.version}: {one.reason}", flush=True)
@@ -91,6 +93,12 @@ class Proof:
         self.record["together"] = {
             "agents": list(agents), "date": record.today(), "wrong": cell.wrong,
         }  # fmt: skip
+        self.keep()
+
+    def keep(self):
+        """Write the record down as it is now."""
+        if self.options.record:
+            record.write(self.record)
 
     def _scene(self, name, agents, user):
         urls = dict.fromkeys(agents, self.service.url(name))
@@ -113,6 +121,7 @@ class Proof:
             if cell.row in ROWS:
                 version = self.version(cell.agent)
                 record.add(self.record, cell.agent, version, cell.row, cell.wrong, cell.notes)
+            self.keep()
             print(f"{verdict} {cell.agent:9} {cell.row:9} {took:5.1f} s  {said}", flush=True)
 
 
@@ -138,8 +147,6 @@ def main(arguments):
         print(f"Kept: {directory}")
     else:
         shutil.rmtree(directory, ignore_errors=True)
-    if options.record:
-        record.write(proof.record)
     print(f"{proof.wrong} wrong, {proof.left_out} left out")
     return 1 if proof.wrong else 0
 
@@ -161,6 +168,7 @@ def _repeat(proof, names, pool):
         "agents": dict(Counter(name for name, _ in played)),
         "date": record.today(),
     }
+    proof.keep()
 
 
 def _options(arguments):
