@@ -104,6 +104,8 @@ class Cell:
         self.expect("branch", self.scene.git("branch", "--show-current").strip(), "main")
         self.expect("notes.txt", _text(root / "notes.txt"), NOTES)
         self.expect("README.md", _text(root / "README.md"), EDIT)
+        if self.row == "register":  # hosts keep files of their own in a project
+            return
         changed = self.scene.git("status", "--porcelain", "--", ".", ":!.chant").splitlines()
         self.expect("git status", sorted(changed), [" M README.md", "?? notes.txt"])
 

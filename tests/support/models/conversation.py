@@ -55,6 +55,24 @@ class Conversation:
             names = [] if _is_prompt(turn) else [*names, *turn.calls]
         return names
 
+    @property
+    def schema(self):
+        """The schema that the answer must fit; routers and classifiers have one."""
+        body = self.body
+        config = body.get("generationConfig") or {}
+        return (
+            config.get("responseJsonSchema")
+            or config.get("responseSchema")
+            or ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
+            or ((body.get("text") or {}).get("format") or {}).get("schema")
+            or ((body.get("output_config") or {}).get("format") or {}).get("schema")
+        )
+
+    @property
+    def is_work(self):
+        """Whether a worker asks for its next step, and not something on the side."""
+        return self.spec is not None and not self.schema and not self.is_told("commit message")
+
     def is_told(self, words):
         """Whether the instructions for the model have these words."""
         return any(turn.role == "system" and words in turn.text for turn in self.turns)

@@ -114,13 +114,4 @@ def _without_tools(said):
 
 def _aside(said):
     """Titles, routers and summaries: JSON where a schema asks for it."""
-    body = said.body
-    config = body.get("generationConfig") or {}
-    schema = (
-        config.get("responseJsonSchema")
-        or config.get("responseSchema")
-        or ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
-        or ((body.get("text") or {}).get("format") or {}).get("schema")
-        or ((body.get("output_config") or {}).get("format") or {}).get("schema")
-    )
-    return json.dumps(_example(schema)) if schema else "Scripted title"
+    return json.dumps(_example(said.schema)) if said.schema else "Scripted title"

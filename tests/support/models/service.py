@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _answer(self, case, said, *, is_stream):
-        mode = case.mode if said.spec or case.mode not in _FOR_WORKERS else "good"
+        mode = case.mode if said.is_work or case.mode not in _FOR_WORKERS else "good"
         if case.answers:
             answer = case.answers.pop(0)
         elif mode == "hang":
