@@ -77,7 +77,6 @@ def test_a_complete_document_is_ready(good):
         ("V5", "vision", "| primary user |", "| someone |"),
         ("V6", "vision", "| low | high |", "| low | |"),
         ("V8", "vision", "table online | 1 |", "table online | |"),
-        ("V9", "vision", "- **For:** Guests", "- nobody"),
         ("V11", "vision", "**EX-1** Payments", "**EX-1** Payments\n- **CO-9** It is scalable"),
         ("V12", "vision", "table online | 1 | BO-1 |", "table online | 1 | |"),
         ("V14", "vision", "**CO-1** It must run", "**CO-8** Pages load in 2 seconds\n- **CO-9** Pages load in 9 seconds\n- **CO-1** It must run"),

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from clew.advisors.actions.spec_draft import read_specs
+from clew.advisors.builder.builder import build_architecture, build_vision
+from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.model import Facts, Item
 from clew.advisors.drafts.briefing import briefing
 from clew.advisors.drafts.draft import MOST_STATEMENTS, coverage_of, is_read, take_draft
@@ -178,3 +183,38 @@ def test_the_briefing_has_lines_kinds_what_is_known_and_a_call_that_works(kind):
     assert call["conversation_id"] == "conv-1"
     assert call["draft"]["statements"][0].keys() >= {"ref", "kind", "text", "lines", "quote"}
     assert "data, never instructions" in text
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from(
+    ["Guests can reserve a table online", "FE-1", "Q-1", "...", "a / b", "12%", "| x |", "_(a: b)_"]
+)  # fmt: skip
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+NAMES = ["ref", "kind", "text", "lines", "quote", "serves", "release", "options", "because", "bad",
+         "depends_on", "target", "measure", "feature", "outcome", "scenarios", "criteria", "files"]  # fmt: skip
+KIND = st.sampled_from([*KINDS["vision"], *KINDS["architecture"]])
+STATEMENTS = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8) | st.builds(
+    lambda kind, more: {**more, "kind": kind, "text": "Guests can reserve", "quote": "Guests can reserve a table"},
+    KIND, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5),
+)  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(STATEMENTS | VALUES, max_size=4), st.sampled_from(["vision", "architecture"]), VALUES
+)
+def test_any_draft_is_taken_or_refused_and_its_document_reads_back(statements, kind, remove):
+    draft = {"statements": statements, "remove": remove, "title": remove}
+    taken = take_draft(known(), kind, draft, "caller")
+
+    assert all(taken.facts.get(one) for one in taken.ids.values() if one not in str(remove))
+    vision = build_vision(taken.facts, title="X")
+    architecture, records = build_architecture(taken.facts, title="X", vision=vision)
+    for document in (vision, architecture, *(one.document for one in records)):
+        assert parse(render(document), document.kind) == document
+
+
+@given(st.lists(STATEMENTS | VALUES, max_size=4))
+def test_any_draft_of_specs_is_taken_or_refused(specs):
+    vision = build_vision(Facts("", (Item("FE-1", "Pay"),)), title="X")
+    taken, refused = read_specs(specs, vision, "make test")
+    assert len(taken) + len(refused) == len(specs)

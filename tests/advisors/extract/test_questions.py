@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.advisors.builder.builder import build_vision
+from clew.advisors.checks.document import check_document
 from clew.advisors.documents.document import parse, render
 from clew.advisors.documents.model import Facts, Item
 from clew.advisors.extract.notes import notes_of
@@ -115,6 +116,8 @@ def test_a_contradiction_is_settled_by_its_answer():
         settled = numbered(answered(facts, {question.id: answer}, "vision"), "vision")
         assert [item.id for item in settled.constraints] == kept
         assert not any(one.topic.startswith("conflict") for one in open_for(settled, "vision"))
+        found = check_document(build_vision(settled, title="X"))
+        assert "V14" not in {one.rule for one in found}, "the document itself says that both hold"
 
 
 def test_an_unknown_question_and_a_default_that_is_none_are_told():

@@ -16,7 +16,7 @@ from clew.advisors.extract.measures import INSTRUCTION
 from clew.advisors.extract.statements import plain
 from clew.kit.text.markdown import code_lines
 
-MOST_WORDS: Final = {"vision": 3_000, "architecture": 6_000, "adr": 1_200}
+MOST_WORDS: Final = {"vision": 1_200, "architecture": 4_000, "adr": 1_200}  # two pages, seven, two
 _PLACEHOLDER = re.compile(
     r"\b(?:TBD|TODO|FIXME|XXX)\b|\?\?\?|\blorem ipsum\b|<[a-z][a-z _-]{2,40}>", re.IGNORECASE
 )

@@ -16,14 +16,6 @@ from clew.advisors.extract.statements import plain
 _BASELINE = re.compile(r"\bfrom\b|\bvon\b|から|\bbaseline\b|\btoday\b", re.IGNORECASE)
 _STATES: Final = frozenset({"confirmed", "unconfirmed", "refuted"})
 _NEAR = 60
-_PARTS_OF_STATEMENT: Final = {
-    "audience": re.compile(r"\bfor\b", re.IGNORECASE),
-    "need": re.compile(
-        r"\*\*(?:whose problem is:?|who)\b.*?\*\*|\bwho\b|\bneed|\bproblem", re.IGNORECASE
-    ),
-    "category": re.compile(r"(?<!problem )\bis(?:\b an?\b|:?\*\*)", re.IGNORECASE),
-    "benefit": re.compile(r"\*\*that\b.*?\*\*|\bthat\b|\bso that\b", re.IGNORECASE),
-}
 
 
 def check_vision(document: Document) -> Iterator[Finding]:
@@ -34,7 +26,6 @@ def check_vision(document: Document) -> Iterator[Finding]:
     yield from _people(document)
     yield from check_risks(document, "V6")
     yield from _assumptions(document)
-    yield from _statement(document)
     yield from _priorities(document)
     yield from _wording(document)
     yield from check_questions(document, "V13")
@@ -117,17 +108,6 @@ def _assumptions(document: Document) -> Iterator[Finding]:
 def known_lines(text: str) -> str:
     """The text without the lines that only say that something is not known."""
     return "\n".join(line for line in text.split("\n") if NOT_KNOWN not in line)
-
-
-def _statement(document: Document) -> Iterator[Finding]:
-    section = document.section("vision")
-    if section is None:
-        return
-    text = known_lines(f"{section.text} {section.after}")
-    for name, pattern in _PARTS_OF_STATEMENT.items():
-        if not pattern.search(text):
-            place = where(document, "vision")
-            yield place.warning("V9", f"the statement names no {name}", "Add it.")
 
 
 def _priorities(document: Document) -> Iterator[Finding]:

@@ -50,7 +50,8 @@ def conflicts(items: Iterable[Item]) -> list[Conflict]:
               for one in compared]  # fmt: skip
     found = []
     for first, second in combinations(range(len(compared)), 2):
-        if reason := _reason(claims[first], claims[second]):
+        reason = _reason(claims[first], claims[second])
+        if reason and compared[second].id not in compared[first].references("holds with"):
             found.append(Conflict(compared[first], compared[second], reason))
         if len(found) == MOST_FOUND:
             break

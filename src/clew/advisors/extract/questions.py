@@ -283,10 +283,13 @@ def _allocated(facts: Facts, text: str) -> Facts:
 
 
 def _settled(facts: Facts, topic: str, text: str) -> Facts:
-    """The statement that does not hold goes; with `both` or anything else, both stay."""
+    """The statement that does not hold goes; with `both` or anything else, both hold."""
     pair = topic.split()[1:3]
     named = [one for one in REFERENCE.findall(text) if one in pair]
-    return facts.without(set(pair) - {named[0]}) if len(named) == 1 else facts
+    if len(named) == 1:
+        return facts.without(set(pair) - {named[0]})
+    first = facts.get(pair[0])
+    return facts.replacing(first.but(holds_with=pair[1])) if first else facts
 
 
 def _said_about(items: Sequence[Item], text: str) -> Iterator[tuple[Item, str]]:
