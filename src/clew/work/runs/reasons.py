@@ -13,7 +13,7 @@ from clew.work.model import FailureClass, Merge, MergeStatus, Phase, Run
 from clew.work.paths import worktree_of
 
 _STOPPED = ("in_progress", "paused", "failed", "needs_attention")
-_FIRST = {
+_FIRST: dict[str, str] = {
     FailureClass.AUTH: "Log the agent in, then let it go on",
     FailureClass.PROGRAM: "Make the agent's program available, then let it go on",
     FailureClass.SETUP: "Correct the setup command, then let it go on",
@@ -90,7 +90,7 @@ def _of_run(run: Run) -> Reason | None:
         return Reason("The work is paused", _kept(run), f"{_GO_ON}: `chant resume {name}`.")
     if run.phase is Phase.CANCELLED or not run.failure:
         return None
-    first = _FIRST.get(FailureClass(run.failure_class), _GO_ON) if run.failure_class else _GO_ON
+    first = _FIRST.get(run.failure_class or "", _GO_ON)
     when = f" from {run.retry_at[:19]}Z on" if run.retry_at else ""
     return Reason(run.failure, _kept(run), f"{first}{when}: `chant resume {name}`.")
 
