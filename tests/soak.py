@@ -43,7 +43,10 @@ KINDS = {  # what an agent does, and how often there is such a one
         ["edit {id}.txt", "once run-{id} leave 0", "commit", "note_commit {notes}", "tick"],
     ),
     "unticked": (5, WORKS[:-1]),
-    "conflicts": (12, ["edit shared-{shared}.txt {id}", "commit", "note_commit {notes}", "tick"]),
+    "conflicts": (
+        12,
+        ["sleep 4", "edit shared-{shared}.txt {id}", "commit", "note_commit {notes}", "tick"],
+    ),
     "hangs": (4, ["once run-{id} hang", *WORKS]),
 }
 CONFIG = """---
@@ -94,7 +97,7 @@ class Soak:
             before = list(self.kinds)[-12:]
             needs = self.dice.sample(before, min(len(before), self.dice.choice([0, 0, 0, 1, 1, 2])))
             self.kinds[name] = kind
-            given = {"id": name, "notes": self.notes, "shared": self.dice.randrange(4)}
+            given = {"id": name, "notes": self.notes, "shared": self.dice.randrange(2)}
             steps = [f"alone {self.notes}", *(step.format(**given) for step in KINDS[kind][1])]
             lines = [
                 "---",
