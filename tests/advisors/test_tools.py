@@ -270,6 +270,20 @@ def test_a_draft_is_answered_without_an_echo(server):
     assert "## Business requirements" in third["output"]
 
 
+@pytest.mark.parametrize("sent", [json.dumps(VISION_DRAFT), VISION_DRAFT["statements"]])
+def test_a_draft_as_text_or_as_a_list_is_taken(server, sent):
+    first = mcp(server, "vision_agent", project_description=DESCRIPTION)["structuredContent"]
+    call = {**first["brief"]["next"], "draft": sent}
+    assert mcp(server, "vision_agent", **call)["structuredContent"]["ids"]["F1"] == "FE-1"
+
+
+@pytest.mark.parametrize("sent", ["no json", "7"])
+def test_a_draft_that_is_none_is_told(server, sent):
+    result = mcp(server, "vision_agent", project_description=DESCRIPTION, draft=sent)
+    assert result["isError"]
+    assert "draft" in result["content"][0]["text"]
+
+
 def long_draft():
     lines = [
         f"Guests can use service number {n} of the house at any time of the day."

@@ -62,7 +62,7 @@ def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) ->
         conversation_id=arguments.get("conversation_id", ""),
         answers=texts_by_name(arguments.get("answers"), "answers", ("id", "question")),
         sections=texts_by_name(arguments.get("sections"), "sections", ("key", "heading")),
-        draft=arguments.get("draft"),
+        draft=given_draft(arguments.get("draft")),
         project=arguments.get("project"),
         save=arguments.get("save", True),
     )
@@ -72,6 +72,25 @@ def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) ->
         request = replace(request, answers={**told, **request.answers})
     data = turn_data(take_turn(request, call), request.tool, show=arguments.get("show", False))
     return Answer(data["output"], data=data)
+
+
+def given_draft(value: object) -> JsonObject | None:
+    """A draft as a caller sent it: the object, its statements alone, or either as a JSON text."""
+    from clew.kit.errors import Invalid
+    from clew.kit.jsontext import JsonError, loads
+
+    if isinstance(value, str) and value.strip():
+        try:
+            value = loads(value)
+        except JsonError as error:
+            raise Invalid(f"draft is not JSON: {error}", "Send it as an object.") from None
+    if isinstance(value, list):
+        return {"statements": value}
+    if value is None or value == "":
+        return None
+    if not isinstance(value, dict):
+        raise Invalid("draft must be an object", 'For example: {"statements": [...]}.')
+    return value
 
 
 def texts_by_name(value: object, what: str, name_keys: tuple[str, ...]) -> dict[str, str]:
@@ -220,7 +239,8 @@ _DOCUMENTS = object_schema(
 )
 # What the loop of the calling agent sends back; a result's brief explains it.
 _LOOP = {
-    "draft": {"type": "object"},  # a wrong statement is refused by itself, not with the whole draft
+    # A wrong statement is refused by itself, not with the whole draft; some clients send JSON as text.
+    "draft": {"type": ["object", "array", "string"]},
     "answers": {"type": ["object", "array"]},
     "show": BOOLEAN,
     "sections": {"type": ["object", "array"]},
