@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from heapq import nsmallest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from clew.kit.answer import Piece
@@ -30,26 +31,37 @@ _ID_PART = re.compile(r"[0-9a-z.-]*\d[0-9a-z.-]*")
 def find_rows(store: SpecStore, query: str, status: str | None = None) -> list[Piece]:
     """The active specs whose title or body contains the text, whatever its case, as listed."""
     fits, snapshot = status_filter(status), store.snapshot()
-    rows, found = _rows_of(store, snapshot), _ids_with(store, snapshot, query)
-    if status is None:
-        return [piece for head, piece in rows if head.id in found]
-    graph = snapshot.graph()
-    return [piece for head, piece in rows if head.id in found and fits(head, graph)]
-
-
-_Rows = list[tuple[Head, Piece]]
-_known_rows: WeakKeyDictionary[SpecStore, tuple[int, _Rows]] = WeakKeyDictionary()
-
-
-def _rows_of(store: SpecStore, snapshot: Snapshot) -> _Rows:
-    """Every active spec as it is listed; those of the last look that are still so are used again."""
-    generation, rows = _known_rows.get(store, (-1, []))
-    if generation != snapshot.generation:
+    found = _ids_with(store, snapshot, query)
+    heads = [head for head in snapshot.active if head.id in found]
+    if status is not None:
         graph = snapshot.graph()
-        before = {head.id: piece for head, piece in rows}
-        rows = [(head, _row(head, graph, before.get(head.id))) for head in snapshot.active]
-        _known_rows[store] = snapshot.generation, rows
-    return rows
+        heads = [head for head in heads if fits(head, graph)]
+    return _rows_of(store, snapshot, heads)
+
+
+class _Rows(NamedTuple):
+    """The rows that were made so far for one state of the specs, and those of the one before."""
+
+    generation: int
+    made: dict[str, Piece]
+    before: dict[str, Piece]
+
+
+_known_rows: WeakKeyDictionary[SpecStore, _Rows] = WeakKeyDictionary()
+
+
+def _rows_of(store: SpecStore, snapshot: Snapshot, heads: list[Head]) -> list[Piece]:
+    """These specs as they are listed; each is made once, until it changes."""
+    rows = _known_rows.get(store) or _Rows(-1, {}, {})
+    if rows.generation != snapshot.generation:
+        rows = _known_rows[store] = _Rows(snapshot.generation, {}, rows.before | rows.made)
+    made = rows.made
+    with suppress(KeyError):
+        return [made[head.id] for head in heads]
+    graph = snapshot.graph()
+    new = (head for head in heads if head.id not in made)
+    made |= {head.id: _row(head, graph, rows.before.get(head.id)) for head in new}
+    return [made[head.id] for head in heads]
 
 
 def _row(head: Head, graph: Graph, before: Piece | None) -> Piece:
