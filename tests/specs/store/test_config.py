@@ -77,6 +77,18 @@ def test_project_and_defaults_merge_by_key_and_other_sections_as_a_whole(project
     assert config.origin("watch", "poll_interval_ms") == "~/.config/chant/config.md"
 
 
+def test_some_keys_are_the_users_alone(project, private_home):
+    user_config(private_home, "work:\n  sandbox: worktree\n  base: mine")
+    project.config("work:\n  sandbox: off\n  trust_checks: true\n  permission: read")
+    config = project.settings
+    assert config.text("work", "sandbox") == "worktree"
+    assert config.origin("work", "sandbox") == "~/.config/chant/config.md"
+    assert config.flag("work", "trust_checks") is False
+    assert config.text("work", "permission") == "read"
+    assert config.text("work", "base") is None
+    assert len(config.warnings) == 2
+
+
 def test_agents_come_from_their_own_file_and_nothing_else_does(project):
     project.config("parallel:\n  stagger_delay_ms: 5\n  agents:\n  - name: a")
     agents = project.root / ".chant" / "agents.md"

@@ -48,6 +48,18 @@ class Config:
             self._values[section] = value
             self._origins[section] = origin
 
+    def keep_users_own(self, user: _File) -> None:
+        """Let the keys that no project may decide be as the user's own file says, or unsaid."""
+        for section, name in USERS_OWN:
+            said, mine = self._values.get(section), user.fields.get(section)
+            if not isinstance(said, dict):
+                continue
+            said = {key: value for key, value in said.items() if key != name}
+            if isinstance(mine, dict) and name in mine:
+                said[name] = mine[name]
+                self._origins[f"{section}.{name}"] = user.shown
+            self._values[section] = said
+
     def value(self, *path: str) -> Any:
         """What the files say, as texts, lists and maps; None where they say nothing."""
         found: Any = self._values
@@ -107,7 +119,9 @@ def load_config(project: Path) -> Config:
         said = Config(files).value("parallel")
         parallel = (said if isinstance(said, dict) else {}) | {"agents": section["agents"]}
         files.append(agents._replace(fields={"parallel": parallel}))
-    return Config(files)
+    config = Config(files)
+    config.keep_users_own(files[0])
+    return config
 
 
 def user_config() -> Config:
