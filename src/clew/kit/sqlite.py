@@ -180,7 +180,7 @@ def problem_of(path: Path, migrations: Sequence[str]) -> str | None:
                 return f"its columns are others: {', '.join(sorted(strange)[:3])}"
             said = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
     except sqlite3.OperationalError as error:
-        code = error.sqlite_errorcode & 0xFF
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # text that is no UTF-8 has none
         return None if code in (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_BUSY) else str(error)
     except (sqlite3.DatabaseError, ClewError, UnicodeDecodeError) as error:
         return str(error)
