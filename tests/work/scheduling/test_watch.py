@@ -194,6 +194,13 @@ def test_what_changes_while_the_watch_sleeps_is_seen(shop):
     assert shop.shown("one.txt") == "2\n"
 
 
+def test_a_watch_ends_with_its_project(shop):
+    process = identity_of(start_watch(shop.work))
+    shop.root.rename(shop.root.with_name("elsewhere"))
+    wait_until(lambda: not is_alive(process))
+    assert not shop.root.exists()
+
+
 def test_a_killed_watch_leaves_nothing_that_is_in_the_way(shop):
     pid = start_watch(shop.work)
     process = identity_of(pid)

@@ -218,7 +218,7 @@ def run_watch(watch: Watch, signals: Signals, *, once: bool = False) -> None:
         name_watcher(watch.paths)
     try:
         watch.say(f"watch started (PID: {os.getpid()})")
-        while not signals.stop_asked:
+        while not signals.stop_asked and watch.paths.chant.is_dir():  # else the project is gone
             done = watch.look_if_changed()
             if once:
                 break
@@ -251,7 +251,7 @@ def watch_log(paths: ProjectPaths) -> Callable[[str], None]:
 
     def say(text: str) -> None:
         with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)  # but not the project, if that is gone
             with path.open("a", encoding="utf-8", errors="replace") as stream:
                 stream.write(f"[{second_text(now_text())}] {terminal_text(text)}\n")
 
