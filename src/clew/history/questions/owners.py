@@ -48,7 +48,7 @@ def _ranked(store: HistoryStore, changes: Sequence[Change]) -> list[dict[str, An
         name, email = named[change.author_id]
         owner = people.setdefault(email.lower(), {"ids": set(), "recent": {}, "lines": 0, "w": 0.0})
         weight = 2.0 ** ((change.author_time - newest) / _HALF_LIFE)
-        lines = change.added + change.removed
+        lines = (change.added or 0) + (change.removed or 0)  # a damaged row has none
         owner |= {"author": name, "email": email, "last_touch": change.author_time}
         owner["ids"].add(change.id)
         owner["recent"][change.id] = weight
