@@ -28,10 +28,11 @@ FAULTS = {
     "garbage": ("network", "agent", "no_work"),
 }
 # What Clew cannot know, because the program keeps it to itself: a refusal is passed on as an answer, a
-# long wait passes in silence.
+# long wait and many new tries pass in silence.
 UNTOLD = {
     "refuse": ("no_work", ("codex", "copilot", "qwen", "aider")),
     "rate": ("idle", ("codex", "opencode", "qwen")),
+    "garbage": ("idle", ("gemini",)),
 }
 AS_ROOT = "root"  # the good case; the others are an ordinary user's
 # The hosts behind the programs, and what their own list says of a server in a project that nobody has
