@@ -305,9 +305,9 @@ def _prune(database: sqlite3.Connection, conversation_id: str, version: int) -> 
         (conversation_id, version - MOST_TURNS),
     )
     database.execute(
-        "DELETE FROM documents WHERE conversation = ?1 AND version <= ?2 AND version <"
+        "DELETE FROM documents WHERE conversation = ? AND version <= ? AND version <"
         " (SELECT max(d.version) FROM documents d"
-        " WHERE d.conversation = ?1 AND d.name = documents.name)",
+        " WHERE d.conversation = documents.conversation AND d.name = documents.name)",
         (conversation_id, version - MOST_VERSIONS),
     )
 
