@@ -87,6 +87,7 @@ class Soak:
         files = {f"shared-{number}.txt": "begun\n" for number in range(4)}
         self.repo.commit("first", {**files, ".gitignore": "/run-*\n/.chant/\n"})
         self.kinds, self.started, self.counts = {}, [], Counter()
+        self.branches = {}
 
     def write_specs(self, number):
         """Write the specs: each depends on up to two that come before it."""
@@ -210,6 +211,8 @@ class Soak:
     def faults(self):
         """What is wrong in the end, in words."""
         self.said("merge", "--all")
+        listed = (self.said("merge", "--list") or {}).get("branches", [])
+        self.branches = {one["spec_id"]: f"{one['state']}: {one['note']}" for one in listed}
         wrong = [f"{path.stem}: two agents at once" for path in self.notes.glob("*.double")]
         states, agents = (
             self.heads(),
@@ -245,7 +248,9 @@ class Soak:
         ):
             wrong.append(f"{name}: finished and unmerged for no reason")
         if status == "completed" and (merge is None or merge.status != "merged"):
-            wrong.append(f"{name}: completed, but its merge is {merge and merge.status}")
+            wrong.append(
+                f"{name}: completed, but its merge is {merge and merge.status} (branch {self.branches.get(name, 'gone')})"
+            )
         if status == "in_progress":
             wrong.append(
                 f"{name}: in progress, but nobody works on it ({runs[0].phase if runs else 'no run'})"
