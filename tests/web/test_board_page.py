@@ -141,6 +141,9 @@ def test_files_that_are_no_specs_are_told(shop, visit):
 
 def test_without_specs_the_page_says_what_to_do(shop, visit):
     (shop.root / ".chant" / "specs").rmdir()
-    with shop.serve() as server:
-        page = visit(server).page
-        page.get_by_text("chant init").wait_for()
+    with shop.serve() as server:  # a clone has no empty directories; its settings make it a project
+        opened = visit(server)
+        opened.page.get_by_text("Nothing to do yet").wait_for()
+        (shop.root / ".chant" / "config.md").unlink()
+        opened.go("/")
+        opened.page.get_by_text("chant init").wait_for()

@@ -54,3 +54,44 @@ def test_an_answer_that_was_overtaken_is_not_shown(shop, visit):
             route.fulfill(response=answer)
         page.evaluate("fetch(location.href).then((answer) => answer.text())")  # one more turn
         expect(card).to_contain_text("Second title", timeout=60_000)
+
+
+def test_news_take_nothing_from_under_the_hands_of_the_reader(shop, visit):
+    shop.specs()
+    with shop.serve() as server:
+        opened = visit(server)
+        opened.go(f"/specs/{READY}")
+        page = opened.connected()
+        first = page.locator(".criteria-list > li").first
+        first.get_by_text("Check", exact=True).click()
+        page.evaluate("document.getElementById('criteria').wasHere = true")
+        retitle(shop, "Changed while it was open")
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_contain_text("Changed while it was open", timeout=60_000)
+        assert page.evaluate("document.getElementById('criteria').wasHere")  # nothing new in there
+        first.get_by_label("What proves it").fill("half a sentence")
+        heading.click()  # the focus is elsewhere
+        path = shop.file(READY)
+        path.write_text(path.read_text("utf-8").replace("A closed tab", "Any tab"), "utf-8")
+        retitle(shop, "Changed while it was written")
+        expect(heading).to_contain_text("Changed while it was written", timeout=60_000)
+        expect(first.get_by_label("What proves it")).to_have_value("half a sentence")
+        expect(first).to_contain_text("A closed tab")
+        first.get_by_label("What proves it").fill("")
+        heading.click()
+        expect(first).to_contain_text("Any tab", timeout=60_000)
+        expect(first.get_by_label("What proves it")).to_be_visible()
+
+
+def test_a_pressed_button_stays_until_it_is_let_go(shop, visit):
+    shop.specs()
+    with shop.serve() as server:
+        page, other = visit(server).connected(), visit(server).connected()
+        card = page.locator(f"#card-{READY}")
+        card.get_by_role("button", name="Move").hover()
+        page.mouse.down()
+        retitle(shop, "Changed meanwhile")
+        expect(other.locator(f"#card-{READY}")).to_contain_text("Changed meanwhile", timeout=60_000)
+        page.mouse.up()
+        page.get_by_role("button", name="Leave it").click()
+        expect(card).to_contain_text("Changed meanwhile", timeout=60_000)

@@ -1,6 +1,6 @@
 // Cards move by dragging, or by the button of each card, which every keyboard and reader knows.
 import { post, toast } from "./kit.js";
-import { refresh } from "./live.js";
+import { refresh, touched } from "./live.js";
 
 export function board() {
   let dragged = null;
@@ -77,6 +77,8 @@ async function move(card, column) {
   const list = column.querySelector(".cards");
   const home = card.parentElement;
   const next = card.nextElementSibling;
+  touched(column);
+  touched(home.closest(".column"));
   list.prepend(card);
   try {
     const fields = { to: column.dataset.column, stamp: card.dataset.stamp };

@@ -1,6 +1,6 @@
 // News from the server: parts of the page are fetched again when something changed, logs grow.
 
-const BUSY = "input, textarea, select";
+const FIELDS = "input, textarea";
 
 export function live() {
   const place = document.querySelector("[data-live]");
@@ -51,6 +51,13 @@ export function live() {
     }
   });
   window.addEventListener("pagehide", close);
+  document.addEventListener("pointerdown", (event) => {
+    pressed = event.button === 0 && event.target.closest("[data-fresh]") !== null;
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) {
+    document.addEventListener(name, () => { pressed = false; }, true);
+  }
+  served = partsOf(document);
   open();
 }
 
@@ -77,18 +84,52 @@ function grow(text) {
 }
 
 let waiting = null;
+let isWhole = false;
 let asked = 0;
 let shown = 0;
+let served = new Map();
+let pressed = false;
 
 export function refresh(whole = false) {
+  isWhole ||= whole === true;
   clearTimeout(waiting);
-  waiting = setTimeout(() => fetchAnew(whole === true), 60);
+  waiting = setTimeout(fetchAnew, 60);
 }
 
-async function fetchAnew(whole) {
-  const busy = document.activeElement?.matches(BUSY) && document.activeElement.closest("[data-fresh]");
-  if (document.body.classList.contains("dragging") || busy || document.querySelector("dialog[open]")) {
-    waiting = setTimeout(() => fetchAnew(whole), 1000);
+// The reader's script has changed this part: what the server says next is shown in any case.
+export function touched(part) {
+  served.delete(part.id);
+}
+
+function later(isInUse) {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => isInUse() ? later(isInUse) : fetchAnew(), 1000);
+}
+
+// A click on something that is replaced before the button is let go would be no click.
+function isHeld() {
+  return pressed || document.body.classList.contains("dragging") || document.querySelector("dialog[open]") !== null;
+}
+
+function isWrittenIn(part) {
+  return [...part.querySelectorAll(FIELDS)].some((field) =>
+    field === document.activeElement || (field.type !== "hidden" && field.value !== field.defaultValue));
+}
+
+// The parts as the server gave them, without what the reader opened and the clock went on to.
+function partsOf(page) {
+  const parts = [...page.querySelectorAll("[data-fresh]")].map((part) => {
+    const copy = part.cloneNode(true);
+    copy.querySelectorAll("details[open]").forEach((element) => element.removeAttribute("open"));
+    copy.querySelectorAll("time[data-since]").forEach((element) => element.replaceChildren());
+    return [part.id, copy.innerHTML];
+  });
+  return new Map(parts);
+}
+
+async function fetchAnew() {
+  if (isHeld()) {
+    later(isHeld);
     return;
   }
   const number = ++asked;
@@ -103,17 +144,34 @@ async function fetchAnew(whole) {
   if (!answer.ok || number < shown) {
     return;
   }
+  if (isHeld()) {
+    later(isHeld);
+    return;
+  }
   shown = number;
-  const fresh = new DOMParser().parseFromString(text, "text/html");
-  const parts = whole ? ["#runs"] : [...document.querySelectorAll("[data-fresh]")].map((e) => `#${e.id}`);
-  for (const name of parts) {
-    const mine = document.querySelector(name);
-    const other = fresh.querySelector(name);
-    if (mine && other && mine.innerHTML !== other.innerHTML) {
+  show(new DOMParser().parseFromString(text, "text/html"));
+  document.dispatchEvent(new Event("clew:fresh"));
+}
+
+function show(fresh) {
+  const news = partsOf(fresh);
+  const kept = [];
+  const names = [...news.keys()].filter((name) => news.get(name) !== served.get(name));
+  for (const name of isWhole ? [...names, "runs"] : names) {
+    const mine = document.getElementById(name);
+    const other = fresh.getElementById(name);
+    if (mine && isWrittenIn(mine)) {
+      kept.push(name);
+      news.set(name, served.get(name));
+    } else if (mine && other) {
       replace(mine, other);
     }
   }
-  document.dispatchEvent(new Event("clew:fresh"));
+  isWhole = false;
+  served = news;
+  if (kept.length) {
+    later(() => kept.some((name) => isWrittenIn(document.getElementById(name))));
+  }
 }
 
 function replace(mine, other) {
@@ -125,6 +183,6 @@ function replace(mine, other) {
     document.getElementById(id)?.setAttribute("open", "");
   }
   if (card) {
-    document.getElementById(card)?.querySelector("a, button")?.focus();
+    document.getElementById(card)?.querySelector("a, button, summary")?.focus();
   }
 }
