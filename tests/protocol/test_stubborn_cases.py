@@ -251,6 +251,6 @@ def test_a_damaged_task_store_is_explained(private_home):
         arguments = {"operation_name": "x", "duration_seconds": 0}
         call = modern(CAPABLE, name="long_running_operation", arguments=arguments)
         result = server.result("tools/call", call)
-        assert "Tasks cannot be kept" in result["content"][0]["text"]
+        assert "The store of tasks cannot be used" in result["content"][0]["text"]
         error = server.ask("tasks/get", modern(CAPABLE, taskId="x"))["error"]
-        assert "Tasks cannot be kept" in error["message"]
+        assert "The store of tasks cannot be used" in error["message"]

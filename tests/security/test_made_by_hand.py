@@ -35,7 +35,14 @@ def test_commits_made_by_hand(ground, is_indexed):
     database = ground.base / ("db-new" if is_indexed else "db-none")
     if is_indexed:
         new_index(database, ground.repository).close()
-    known = {**USUAL, "sha": sha, "target": "src/a.py:2", "task": "fix words", "start": 2}
+    known = {
+        **USUAL,
+        "sha": sha,
+        "shas": [sha],
+        "target": "src/a.py:2",
+        "task": "fix words",
+        "start": 2,
+    }
     env = {"COMMITMUX_DB": str(database)}
     with StdioServer((*CLEW, "--toolsets", "all"), cwd=ground.root, env=env) as server:
         for tool in all_tools():

@@ -16,6 +16,7 @@ USUAL = {
     "id": DONE,
     "repo": "r",
     "sha": "HEAD",
+    "shas": ["HEAD"],
     "path": "src/a.py",
     "path_glob": "a.py",
     "query": "words",

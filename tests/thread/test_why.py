@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
@@ -297,7 +299,8 @@ def test_a_place_without_a_repository_says_so(tmp_path):
 
 def test_a_shallow_clone_says_that_it_does_not_know(bare_story, tmp_path, monkeypatch):
     clone = tmp_path / "shallow"
-    run_git("clone", "--quiet", "--depth=1", f"file://{bare_story.root}", str(clone), cwd=tmp_path)
+    address = f"file://{bare_story.root}"
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", address, str(clone)], check=True)
     data = pack_data(why(open_rooms({"project": str(clone)}), "README.md:1"))
     assert any("this clone is shallow and ends at" in text for text in said(data, "line"))
     assert said(data, "commit") == []

@@ -51,10 +51,13 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def open_read_only(path: Path, migrations: Sequence[str] = ()) -> sqlite3.Connection:
+def open_read_only(
+    path: Path, migrations: Sequence[str] = (), *, oldest: int | None = None
+) -> sqlite3.Connection:
     """A connection that cannot write, whatever is asked of it.
 
-    With `migrations`, the file must have just the schema that they make.
+    With `migrations`, the file must have just the schema that they make, or one that is no older
+    than `oldest`.
     """
     if not path.exists():
         raise Unavailable(f"No database at {path}")
@@ -64,7 +67,7 @@ def open_read_only(path: Path, migrations: Sequence[str] = ()) -> sqlite3.Connec
     with _connecting(f"file:{quote(str(path))}?{mode}") as connection:
         connection.execute("PRAGMA query_only=ON")
         if migrations:
-            _refuse_other_schema(connection, tuple(migrations), path)
+            _refuse_other_schema(connection, tuple(migrations), path, oldest)
             _opened[path] = tuple(migrations)
     return connection
 
@@ -148,12 +151,12 @@ def _refuse_newer(version: int, known: int, path: Path) -> None:
 
 
 def _refuse_other_schema(
-    connection: sqlite3.Connection, migrations: tuple[str, ...], path: Path
+    connection: sqlite3.Connection, migrations: tuple[str, ...], path: Path, oldest: int | None
 ) -> None:
     version = _version(connection)
     _refuse_newer(version, len(migrations), path)
     _refuse_missing(connection, migrations[:version])
-    if version < len(migrations):
+    if version < (len(migrations) if oldest is None else oldest):
         raise UnsuitableDatabase(
             f"its schema is older (schema {version}); writing to it once upgrades it"
         )

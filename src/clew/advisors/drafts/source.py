@@ -26,7 +26,9 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$")
 _FURNITURE = re.compile(
     r"\s*(?:\[?!\[.*|<[^>]*>\s*$|</?[a-z][^>]*>.*</?[a-z][^>]*>\s*|\[[^\]]+\]:\s.*|\|?[\s:|-]+\|?)$"
 )
-_ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s)>\]]+|\S+@\S+\.\S+")
+_ADDRESS = re.compile(
+    r"\b(?:https?://|www\.)[^\s)>\]]+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,255}\.[^\s@]{2,63}"
+)
 _CUT = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _SILENT = STOP_WORDS | GERMAN_STOP_WORDS | REQUEST_WORDS
 _NEGATIONS = frozenset(

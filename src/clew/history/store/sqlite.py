@@ -32,6 +32,10 @@ def migrations() -> tuple[str, ...]:
     return read_migrations(Path(__file__).parent / "migrations")
 
 
+# From here on patches are found where the layout of their time put them.
+_OLDEST_READ = 2
+
+
 class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, SqliteWrites):
     """A `HistoryStore` in an SQLite file."""
 
@@ -65,7 +69,9 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
         _require(path)
         connection = None
         try:
-            connection = open_read_only(path, () if any_schema else migrations())
+            connection = open_read_only(
+                path, () if any_schema else migrations(), oldest=_OLDEST_READ
+            )
             connection.execute("SELECT count(*) FROM repos")
         except sqlite3.DatabaseError as error:
             if connection is not None:
