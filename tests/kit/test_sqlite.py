@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from clew.kit import sqlite
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import json_list, open_database, open_read_only, read_migrations, writing
 
@@ -70,6 +71,24 @@ def test_a_newer_database_is_not_touched(tmp_path):
     open_database(tmp_path / "db", TWO).close()
     with pytest.raises(Unavailable, match="newer Clew"):
         open_database(tmp_path / "db", ONE)
+
+
+def test_a_database_that_is_migrated_at_this_moment_is_not_another_programs(tmp_path, monkeypatch):
+    path, read_version = tmp_path / "db", sqlite._version
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA journal_mode=WAL")
+
+    def version_before_the_other(connection):
+        version = read_version(connection)
+        if not other.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            other.executescript(f"BEGIN; {ONE[0]}; PRAGMA user_version=1; COMMIT")
+        return version
+
+    monkeypatch.setattr(sqlite, "_version", version_before_the_other)
+    database = open_database(path, ONE)
+    assert database.execute("SELECT count(*) FROM a").fetchone()[0] == 0
+    database.close()
+    other.close()
 
 
 def test_a_failed_block_changes_nothing(tmp_path):

@@ -40,8 +40,9 @@ def _use_wal(connection: sqlite3.Connection) -> None:
     limit = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            if _version(connection) == 0:  # nothing of another program's file is changed
-                _refuse_missing(connection, ())
+            with _one_state(connection):
+                if _version(connection) == 0:  # nothing of another program's file is changed
+                    _refuse_missing(connection, ())
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > limit:
@@ -49,6 +50,17 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
         else:
             return
+
+
+@contextmanager
+def _one_state(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read several things as they were at one moment, whoever migrates the file meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def open_read_only(
@@ -67,7 +79,8 @@ def open_read_only(
     with _connecting(f"file:{quote(str(path))}?{mode}") as connection:
         connection.execute("PRAGMA query_only=ON")
         if migrations:
-            _refuse_other_schema(connection, tuple(migrations), path, oldest)
+            with _one_state(connection):
+                _refuse_other_schema(connection, tuple(migrations), path, oldest)
             _opened[path] = tuple(migrations)
     return connection
 
