@@ -113,7 +113,8 @@ def test_the_newest_run_is_the_last_claimed_even_if_the_clock_was_set_back(journ
     assert journal.latest("001") == second
 
 
-def test_progress_changes_with_moves_and_merges_but_not_with_heartbeats(journal):
+def test_progress_changes_with_moves_and_merges_but_not_with_heartbeats(journal, monkeypatch):
+    monkeypatch.setattr("clew.work.journal.sqlite.now_text", lambda: "2026-01-01T00:00:00.000Z")
     seen = [journal.progress()]
 
     def has_changed():
@@ -128,8 +129,9 @@ def test_progress_changes_with_moves_and_merges_but_not_with_heartbeats(journal)
     assert has_changed()
     entry = journal.queue_merge("001", "chant/001", "main", strategy="merge", delete_branch=False)
     assert has_changed()
-    journal.update_merge(entry.number, MergeStatus.MERGING)
-    assert has_changed()
+    for status in (MergeStatus.MERGING, MergeStatus.MOVING, MergeStatus.MERGED):
+        journal.update_merge(entry.number, status)
+        assert has_changed()
 
 
 def test_a_spec_that_somebody_holds_cannot_be_claimed(journal):

@@ -82,7 +82,8 @@ class SqliteJournal:
             "SELECT (SELECT max(number) FROM moves), (SELECT count(*) FROM merges),"
             " (SELECT max(updated_at) FROM merges)"
         )
-        return " ".join(map(str, rows[0]))
+        steps = (f"{merge.number}:{merge.status}" for merge in self.merges())
+        return " ".join((*map(str, rows[0]), *steps))  # two steps may share a millisecond
 
     def claim(
         self,
