@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 
@@ -11,9 +12,10 @@ def move_command(run):
     return re.search(r"^  (git -C .+)$", run.failure, re.MULTILINE).group(1)
 
 
-def follow(house, run):
-    """Do what is said: move the commits, then check them."""
-    subprocess.run(["/bin/sh", "-ec", move_command(run)], check=True, capture_output=True)
+def follow(run, **variables):
+    """Do what is said: move the commits."""
+    words, env = ["/bin/sh", "-ec", move_command(run)], {**os.environ, **variables}
+    subprocess.run(words, env=env, check=True, capture_output=True)
 
 
 def test_commits_to_main_are_named_and_the_offered_command_moves_them(house):
@@ -27,7 +29,7 @@ def test_commits_to_main_are_named_and_the_offered_command_moves_them(house):
     assert "chant(001): make a.txt" in run.failure
     assert "WARNING: The agent left its worktree" in house.log("001")
     assert house.repo.text("rev-parse", "main") != before
-    follow(house, run)
+    follow(run)
     assert house.repo.text("rev-parse", "main") == before
     assert (house.root / "README.md").read_text(encoding="utf-8") == "somebody is writing here\n"
     subjects = house.repo.text("log", "--format=%s", "main..chant/001").splitlines()
@@ -44,7 +46,8 @@ def test_other_peoples_commits_stay_where_they_are(house):
     house.repo.commit("the specs are in git")
     run = house.done("001")
     assert "theirs.txt" not in run.failure
-    follow(house, run)
+    (stray,) = house.repo.text("log", "--format=%ct", "--grep=make a.txt", "main").split()
+    follow(run, GIT_COMMITTER_DATE=f"@{stray} +0000")  # in the very second of the commit
     assert (house.root / "theirs.txt").exists()
     assert not (house.root / "a.txt").exists()
     assert house.repo.text("log", "--format=%s", "main..chant/001") == "chant(001): make a.txt"
@@ -62,6 +65,6 @@ def test_a_checkout_without_a_branch_is_watched_too(house):
     before = house.repo.text("rev-parse", "HEAD")
     run = house.done("001")
     assert "committed to the user's checkout" in run.failure
-    follow(house, run)
+    follow(run)
     assert house.repo.text("rev-parse", "HEAD") == before
     assert house.repo.text("log", "--format=%s", "main..chant/001") == "chant(001): make a.txt"

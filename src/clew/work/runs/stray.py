@@ -91,7 +91,10 @@ def _moving(paths: ProjectPaths, run: Run, strays: Strays) -> str:
     """The commands for a shell; other people's commits and uncommitted work stay."""
     names = [commit.partition(" ")[0] for commit in strays.commits]
     there = paths.root if strays.place == _HEAD else _checkout_of(paths, strays.place)
-    pick = _git(Path(run.worktree or paths.root), "cherry-pick", *names)
+    # Where the commits stay in the history, a copy made in the same second would be the very same
+    # commit, and merging it would bring nothing back. What -x adds makes it another one.
+    how = ("cherry-pick", "-x") if strays.others else ("cherry-pick",)
+    pick = _git(Path(run.worktree or paths.root), *how, *names)
     if there is None:
         undo = _git(paths.root, "branch", "--force", strays.place, strays.before)
         return pick if strays.others else f"{pick} && {undo}"
