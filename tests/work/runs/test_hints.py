@@ -17,6 +17,7 @@ from clew.kit.call import Call
 from clew.kit.errors import ClewError
 from clew.program import build_service
 from clew.work.model import Phase
+from clew.work.processes.identity import is_alive
 from clew.work.runs.stop import take_over
 from clew.work.scheduling.watch import is_watched
 from tests.support.waiting import wait_until
@@ -73,7 +74,9 @@ def failed(house):
 def killed(house):
     """The supervisor is killed, and nobody has looked since."""
     running(house)
-    kill(house.latest("001").owner)
+    owner = house.latest("001").owner
+    kill(owner)
+    wait_until(lambda: not is_alive(owner))
 
 
 def released_in_vain(house):

@@ -220,6 +220,24 @@ def test_two_commands_that_reconcile_at_once_do_it_once(project):
     assert project.history(run.run_id).count("interrupted") == 1
 
 
+def test_whoever_looks_while_another_process_repairs_waits_for_it(project, monkeypatch):
+    run, held = project.start("edit", "say", "hang"), []
+    wait_until(lambda: "hello" in project.log())
+    kill(run.owner)
+    wait_until(lambda: not is_alive(run.owner))
+    wait_until(lambda: held.append(try_lock(project.paths.run_lock(run.run_id))) or held[-1])
+
+    def refused_once(path):
+        lock = try_lock(path)
+        if lock is None:
+            held[-1].release()
+        return lock
+
+    monkeypatch.setattr("clew.work.runs.reconcile.try_lock", refused_once)
+    reconcile(project.work)
+    assert project.run(run.run_id).phase == "interrupted"
+
+
 def test_one_query_says_whether_there_is_anything_to_reconcile(project):
     for phase in Phase:
         assert (f"'{phase}'" in IS_ACTIVE) == (phase in AT_REST)

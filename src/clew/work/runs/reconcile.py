@@ -11,6 +11,7 @@ the supervisor at its own end, and after a crash by the next command of any kind
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ from clew.work.worktrees.worktrees import snapshot_or_reason
 _ACTOR = "work"
 _AT_WORK = ("in_progress", "completed")  # an agent that says `completed` is not believed
 _LEFTOVER_SECONDS = 3.0
+_REPAIR_SECONDS = 2 * _LEFTOVER_SECONDS
+_LOOK_SECONDS = 0.02
 
 
 def update_spec_statuses(work: Workspace) -> None:
@@ -182,12 +185,12 @@ def _recover_merges(work: Workspace) -> None:
 
 
 def _repair(work: Workspace, run: Run) -> Reconciled | None:
-    lock = try_lock(work.paths.run_lock(run.run_id))
+    lock = _repair_lock(work, run)
     if lock is None:
         return None
     try:
         run = work.journal.get(run.run_id)
-        if run.phase not in (*RUNNING, *FINISHING) or has_supervisor(run):
+        if not _is_under_way(run) or has_supervisor(run):
             return None
         stop_processes_of_run(run.run_id, _LEFTOVER_SECONDS)
         snapshot = _snapshot(work.paths, run)
@@ -198,6 +201,27 @@ def _repair(work: Workspace, run: Run) -> Reconciled | None:
         return _finish_again(work, run, lock)
     finally:
         lock.release()
+
+
+def _repair_lock(work: Workspace, run: Run) -> HeldLock | None:
+    """The right to repair a run; another process that repairs it is waited for.
+
+    Else whoever looks at that moment would be told that the run goes on. One whose supervisor has
+    not said yet who it is only starts.
+    """
+    deadline = time.monotonic() + _REPAIR_SECONDS
+    path = work.paths.run_lock(run.run_id)
+    while (lock := try_lock(path)) is None:
+        run = work.journal.get(run.run_id)
+        is_orphan = _is_under_way(run) and run.process_id is not None and not has_supervisor(run)
+        if not is_orphan or time.monotonic() > deadline:
+            break
+        time.sleep(_LOOK_SECONDS)
+    return lock
+
+
+def _is_under_way(run: Run) -> bool:
+    return run.phase in (*RUNNING, *FINISHING)
 
 
 def _interrupt(work: Workspace, run: Run, snapshot: str | None) -> Reconciled:
