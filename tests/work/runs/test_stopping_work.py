@@ -12,6 +12,7 @@ import pytest
 
 from clew.daemons import WIRING
 from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.work.agents.options import WorkOptions
 from clew.work.journal.status_files import list_processes
 from clew.work.processes.identity import processes_of_run
 from clew.work.runs.reconcile import reconcile
@@ -71,10 +72,11 @@ def test_an_agent_that_can_goes_on_with_its_own_session(house, tmp_path, monkeyp
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     house.spec("001", "session s-42", "edit a.txt", "mark run-1", *HANGS, "commit a.txt", "tick",
                fields="provider: claude\nmodel: sonnet")  # fmt: skip
-    house.begin("001")
+    unfenced = WorkOptions(sandbox="off")  # it tells the test in the project how far it is
+    house.begin("001", options=unfenced)
     wait_until((house.root / "run-1").exists)
     assert pause(house.work, "001").session_id == "s-42"
-    assert house.done("001").phase == "finished"
+    assert house.done("001", options=unfenced).phase == "finished"
     first, second = (house.root / "run-words").read_text("utf-8").splitlines()
     assert "--model sonnet" in first
     assert "--resume" not in first

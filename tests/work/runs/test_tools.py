@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from clew.kit.errors import ClewError
+from clew.work.runs.prepare import start_work
 from tests.specs.tools.project import Chant
 from tests.support.client import face
 from tests.support.waiting import wait_until
@@ -100,7 +102,8 @@ def test_a_start_that_fails_says_why(house, chant):
     assert chant.error("chant_work_start", id="001").startswith("Unknown agent: no-such-agent")
     house.configure("worktree:\n  setup: ['exit 9']")
     house.spec("002", "edit a.txt")
-    assert "The setup command failed: exit 9" in chant.error("chant_work_start", id="002")
+    with pytest.raises(ClewError, match="The setup command failed: exit 9"):
+        start_work(house.work, "002", seconds=60)
 
 
 def test_any_call_about_specs_puts_right_what_was_cut_off(house, chant):
