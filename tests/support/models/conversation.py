@@ -71,7 +71,8 @@ class Conversation:
     @property
     def is_work(self):
         """Whether a worker asks for its next step, and not something on the side."""
-        return self.spec is not None and not self.schema and not self.is_told("commit message")
+        asks_for_a_message = self.is_told("commit message") and not self.body.get("tools")
+        return self.spec is not None and not self.schema and not asks_for_a_message
 
     def is_told(self, words):
         """Whether the instructions for the model have these words."""
