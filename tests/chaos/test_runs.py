@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,10 +127,27 @@ def test_a_fault_at_any_step_of_starter_supervisor_or_agent(tmp_path, dice, faul
         faults.survived()
 
 
+def stop_between_writes(project, process):
+    """Stop a process; one that has the journal's lock at that moment goes on for a while."""
+
+    def is_stopped():
+        send_signal(process, signal.SIGSTOP)
+        with closing(sqlite3.connect(project.paths.journal, 0.5, isolation_level=None)) as journal:
+            try:
+                journal.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                send_signal(process, signal.SIGCONT)
+                return False
+            journal.execute("ROLLBACK")
+        return True
+
+    wait_until(is_stopped)
+
+
 def test_a_stopped_supervisor_is_no_orphan_and_can_be_killed(project, faults):
     started = project.start("edit", "say", "hang")
     wait_until(lambda: "hello" in project.log())
-    send_signal(started.owner, signal.SIGSTOP)
+    stop_between_writes(project, started.owner)
     assert reconcile(project.work) == []
     assert project.run(started.run_id).is_open
     with pytest.raises(ClewError):
