@@ -104,6 +104,8 @@ def test_what_cannot_be_asked(shop, story):
         culprit(shop, "shop", story["start"])
     with pytest.raises(NotFound):
         culprit(shop, "shop", "nothing:3")
+    with pytest.raises(Invalid, match="no line 999"):
+        culprit(shop, "shop", "src/store.py:999")
     with pytest.raises(NotFound):
         culprit(shop, "shop", "0" * 40)
 
@@ -131,7 +133,7 @@ def test_who_wrote_lines_before_a_shallow_clone_is_not_claimed(story, tmp_path):
     found = culprit(store, "clone", "src/store.py:5", rev="HEAD")
     store.close()
 
-    assert [one["evidence"] for one in found["commits"]] == ["shallow"]
+    assert [(one["evidence"], one["hunk"]) for one in found["commits"]] == [("shallow", None)]
 
 
 def test_hunks_are_chosen_by_file_kind_and_text_and_never_cut(shop, story):

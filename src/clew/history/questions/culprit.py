@@ -106,6 +106,9 @@ def _at_place(repo: Repo, place: re.Match[str], rev: str) -> _Question:
     commit = resolve(repo, rev)
     name = tracked(repo, commit, place[1])
     first, last = line_range(int(place[2]), int(place[3]) if place[3] else None)
+    length = _length(repo, commit, name)
+    if first > length:
+        raise Invalid(f"{name} has {length} lines at {commit[:12]}, and no line {first}")
     return _Question(commit, "", {name: [_Span(first, last or first, _REMOVED, "asked")]})
 
 
@@ -206,10 +209,12 @@ def _blame(
     """Blame of spans of a file; what git cannot blame has no writer."""
     skipped = [word for sha in sorted(ignored) for word in ("--ignore-rev", sha)]
     try:
-        length = repo_git(repo, "cat-file", "blob", f"{commit}:{path}").count(b"\n") + 1
+        length = _length(repo, commit, path)
         ranges = [
             f"-L{span.first},{min(span.last, length)}" for span in spans if span.first <= length
         ]
+        if not ranges:
+            return []
         output = repo_git(
             repo, "blame", "-w", "-M", "-C", "--porcelain", "--no-textconv",
             *skipped, *ranges, commit, "--", path,
@@ -217,6 +222,10 @@ def _blame(
     except GitError:
         return []
     return list(porcelain(output))
+
+
+def _length(repo: Repo, commit: str, path: str) -> int:
+    return len(repo_git(repo, "cat-file", "blob", f"{commit}:{path}").splitlines())
 
 
 def _only_reformatted(repo: Repo, suspect: _Suspect) -> bool:
@@ -280,7 +289,7 @@ def _facts(record: CommitRecord) -> dict[str, str]:
 
 
 def _as_data(repo: Repo, one: _Suspect, named: dict[str, CommitRecord]) -> dict[str, Any]:
-    hunk = _hunk_of(repo, one)
+    hunk = None if one.how == "shallow" else _hunk_of(repo, one)
     return {
         "sha": one.sha,
         "subject": one.facts.get("summary", ""),

@@ -81,8 +81,9 @@ def _suspect_hunks(found: JsonObject) -> Iterable[str]:
     for one in found["commits"]:
         if one["hunk"]:
             yield f"\n{one['sha'][:12]} {one['path']}:{one['line']}\n{one['hunk']}"
-    if found["commits"]:
-        yield f"Next: hunks {found['repo']} {found['commits'][0]['sha'][:12]} --code-only"
+    if found["commits"] and found["commits"][0]["evidence"] != "shallow":
+        sha = found["commits"][0]["sha"][:12]
+        yield f"Next: `commitmux hunks {found['repo']} {sha} --code-only`"
 
 
 def _whole_hunks(found: JsonObject) -> Iterable[str]:
