@@ -89,7 +89,7 @@ clean:
 
 lock: setup
 	$(COMPILE) --extra web --build-deps-for editable --output-file requirements.lock pyproject.toml
-	$(COMPILE) --extra web --extra semantic --extra models --extra dev \
+	$(COMPILE) --extra web --extra semantic --extra models --extra team --extra dev \
 		--constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 conformance: setup

@@ -38,6 +38,7 @@ from clew.program import all_tools
 from clew.protocol import versions
 from clew.protocol.kernel.methods import METHODS
 from clew.protocol.workers import Workers
+from tests.support.dependencies import DEPENDENCIES
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80
@@ -541,41 +542,6 @@ def room_map() -> str:
 def _summary(package: Path) -> str:
     tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
     return (ast.get_docstring(tree) or "").split("\n")[0]
-
-
-DEPENDENCIES = {
-    "click": "the command line: parsing, help and completion from one declaration",
-    "jsonschema": "what an agent handed back, held against a spec's `output_schema`; imported there only",
-    "psutil": "start times of processes, so that a reused number is never taken for a run",
-    "rapidfuzz": "known words that are a slip away from a misspelt one, in the search of commands",
-    "rich": "tables on a terminal; imported only when standard output is one",
-    "ruamel.yaml": "front matter that the quick reader does not plainly understand",
-    "tomlkit": "host files in TOML, with their comments",
-    "zstandard": "patches in the history database",
-    "jinja2": "the pages of the board",
-    "markdown-it-py": "specs and documents as HTML",
-    "nh3": "that HTML made safe",
-    "pygal": "plots as SVG, made on the server",
-    "starlette": "requests, responses and routes of the HTTP transport",
-    "uvicorn": "the HTTP server itself",
-    "numpy": "arithmetic on vectors",
-    "wordllama": "a small embedding whose weights are in its package",
-    "pydantic-ai-slim": "language models: providers, validated answers, and test models",
-    "build": "builds the wheel",
-    "cogapp": "generates the tables of these documents",
-    "editables": "the editable installation of `make setup` without network builds",
-    "hatchling": "the build backend",
-    "hypothesis": "property tests of the JSON codec and of the file editors",
-    "import-linter": "holds the layers",
-    "mcp": "the official client, as a judge in tests; never imported by Clew",
-    "mypy": "types, strict",
-    "playwright": "drives the system's Chromium in the tests of the board",
-    "pip": "installs the locked set",
-    "pip-tools": "writes the lock file",
-    "pytest": "runs the tests",
-    "pytest-xdist": "runs them on all cores",
-    "ruff": "lints and formats",
-}
 
 
 def dependency_table() -> str:
