@@ -71,7 +71,7 @@ def test_only_candidates_that_count_are_read(store, story, repo, number):
 
     def read(*times):
         found = Candidates(store, [repo], *times).messages(numbers, 5)
-        return {story.name_of(sha.hex()) for _, _, _, sha in found}
+        return {story.name_of(sha.hex()) for _, _, _, sha, *_ in found}
 
     assert read() == {"start", "fixup"}
     assert read(begun) == {"fixup"}

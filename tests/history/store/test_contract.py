@@ -10,6 +10,7 @@ import pytest
 
 from clew.history.model import Repo
 from clew.history.store.interface import (
+    ALWAYS,
     CommitFilter,
     HistoryStore,
     SyncState,
@@ -173,7 +174,7 @@ def test_a_commit_that_could_not_be_read_is_replaced(store, repo):
     assert store.known(repo.repo_id, [sha_of("Broken")]) == {sha_of("Broken"): broken.id}
     assert store.stored_commit(repo.repo_id, sha_of("Broken"))[0] == mended
     assert not store.commits([broken.id])[broken.id].reachable
-    assert store.latest_saying("mending", None, 9) == [broken.id]
+    assert store.saying("mending", (0, ALWAYS), 9) == [broken.id]
 
 
 def test_reachability_is_set_for_all_or_for_some(store, repo):
@@ -198,7 +199,7 @@ def test_deleted_commits_are_found_by_nothing(store, repo, other, id_of):
 
     assert store.commits([gone]) == {}
     assert store.patch(gone) is None
-    assert store.latest_saying("delta", None, 9) == []
+    assert store.saying("delta", (0, ALWAYS), 9) == []
     assert not [one for one in store.path_changes(*args(repo, "src/main.py")) if one.id == gone]
     assert list(store.commits_without_text(repo.repo_id)) == []
     with store.writing():

@@ -273,12 +273,29 @@ def test_commits_that_say_something(store, repo, other):
 def test_the_latest_that_say_something_count_or_not(store, repo, other, id_of):
     with store.writing():
         store.hide_commits(repo.repo_id, [sha_of("Tune main")])
-    assert store.latest_saying("needle", repo.repo_id, 9) == [
-        id_of("Tune main"),
-        id_of("On the side"),
-    ]
-    assert len(store.latest_saying("alpha", None, 9)) == 4
-    assert store.latest_saying("alpha", None, 1)[0] >> 32 == other.repo_id
+    both = [id_of("Tune main"), id_of("On the side")]
+    assert store.saying("needle", whole(repo), 9) == both
+    assert store.saying("needle", whole(repo), 9, earliest=True) == both[::-1]
+    assert store.saying("needle", (both[1], both[1]), 9) == both[1:]
+    assert len(store.saying("alpha", (0, ALWAYS), 9)) == 4
+    assert store.saying("alpha", (0, ALWAYS), 1)[0] >> 32 == other.repo_id
+
+
+def test_what_matches_is_scored(store, repo, other, id_of):
+    scores = dict(store.scored_saying("main OR rename", whole(repo)))
+    assert scores[id_of("Tune main")] > 0
+    assert scores.keys() == set(store.saying("main OR rename", whole(repo), 9))
+    both = dict(store.scored_saying('"alpha" OR "gamma"', (0, ALWAYS)))
+    assert both[id_of("Rename the core")] == max(both.values())
+    assert len(both) == len(store.saying('"alpha" OR "gamma"', (0, ALWAYS), 9))
+
+
+def test_what_messages_say_is_scored_without_diffs(store, repo, id_of):
+    scores = dict(store.scored_saying("side OR alpha", whole(repo), in_message=True))
+    assert scores.keys() == {id_of("On the side"), id_of("Merge the side")}
+    assert min(scores.values()) > 0
+    only = (id_of("On the side"), id_of("On the side"))
+    assert len(store.scored_saying("side", only, in_message=True)) == 1
 
 
 def test_commits_that_count_and_say_something(store, repo, other, id_of):
@@ -319,8 +336,15 @@ def test_messages_are_read_in_bulk(store, repo, other, id_of):
     ids = [id_of(name) for name in ("Rename the core", "Merge the side", "Empty")]
     found = list(store.messages(ids, [repo], EVER, 4))
     assert found == [
-        (ids[0], "Rename the core", "Long", bytes.fromhex(sha_of("Rename the core"))),
-        (ids[2], "Empty", None, bytes.fromhex(sha_of("Empty"))),
+        (
+            ids[0],
+            "Rename the core",
+            "Long",
+            bytes.fromhex(sha_of("Rename the core")),
+            START + DAY,
+            len(store.patch(ids[0])),
+        ),
+        (ids[2], "Empty", None, bytes.fromhex(sha_of("Empty")), START + 5 * DAY, 0),
     ]
     assert list(store.messages(ids, [other], EVER, 4)) == []
     assert list(store.messages(ids, [repo], (START, START), 4)) == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from clew.history.lookup import time_range
-from clew.history.model import LAST_PLACE, PLACE_BITS, Repo
-from clew.history.store.interface import HistoryStore
+from clew.history.model import LAST_PLACE, PLACE_BITS, Repo, first_id, last_id
+from clew.history.store.interface import ALWAYS, HistoryStore, MessageRecord
 
 
 class Candidates:
@@ -23,14 +23,15 @@ class Candidates:
         self._repos = repos
         self._times = time_range(since, until)
         places = store.places()
-        self._alone = repos[0].repo_id if len(repos) == 1 else None
-        self._places = places if self._alone is None else {self._alone: places[self._alone]}
+        alone = repos[0].repo_id if len(repos) == 1 else None
+        self._span = (0, ALWAYS) if alone is None else (first_id(alone), last_id(alone))
+        self._places = places if alone is None else {alone: places[alone]}
         self.size = sum(self._places.values())
 
     def having(self, expression: str, most: int, *, in_message: bool) -> list[int]:
         """Commits that match, the newest first; of all times, and of all repositories if many."""
         where = f"{{subject body}} : ({expression})" if in_message else expression
-        return self._store.latest_saying(where, self._alone, most)
+        return self._store.saying(where, self._span, most)
 
     def newer(self, number: int) -> int:
         """How many commits have this id or a larger one, about."""
@@ -38,10 +39,8 @@ class Candidates:
         after = sum(count for repo_id, count in self._places.items() if repo_id > own)
         return after + self._places.get(own, 0) - (number & LAST_PLACE)
 
-    def messages(
-        self, numbers: Iterable[int], longest: int
-    ) -> Iterator[tuple[int, str, str | None, bytes]]:
-        """Id, subject, beginning of the body, and SHA of those that count."""
+    def messages(self, numbers: Iterable[int], longest: int) -> Iterator[MessageRecord]:
+        """The messages, with the beginnings of their bodies, of those that count."""
         return self._store.messages(numbers, self._repos, self._times, longest)
 
     def sharing(self, files: Iterable[str], most: int) -> list[tuple[int, int, int]]:

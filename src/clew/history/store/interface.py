@@ -67,6 +67,17 @@ class CommitRecord(NamedTuple):
     reachable: bool
 
 
+class MessageRecord(NamedTuple):
+    """A commit's message, when its author wrote it, and how many bytes its patch has."""
+
+    id: int
+    subject: str
+    body: str | None
+    sha: bytes
+    date: int
+    size: int
+
+
 class TouchedFile(NamedTuple):
     """One file of one commit."""
 
@@ -385,8 +396,18 @@ class HistoryStore(Protocol):
     ) -> list[CommitRecord]:
         """Reachable commits that match, the earliest in history first."""
 
-    def latest_saying(self, expression: str, repo_id: int | None, most: int) -> list[int]:
-        """The latest commits that match, of one repository or of all, whether they count or not."""
+    def saying(
+        self, expression: str, span: Span, most: int, *, earliest: bool = False
+    ) -> list[int]:
+        """The latest or the earliest between two ids that match, whether they count or not."""
+
+    def scored_saying(
+        self, expression: str, span: Span, *, in_message: bool = False
+    ) -> list[tuple[int, float]]:
+        """Those between two ids that match, and how well (more is better), in no order.
+
+        With `in_message` the length of a commit's message counts, and not that of its diff.
+        """
 
     def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
         """Commits that count and match, in no order."""
@@ -404,8 +425,8 @@ class HistoryStore(Protocol):
 
     def messages(
         self, ids: Iterable[int], repos: Collection[Repo], times: tuple[int, int], longest: int
-    ) -> Iterator[tuple[int, str, str | None, bytes]]:
-        """Id, subject, beginning of the body, and SHA of those that count and pass."""
+    ) -> Iterator[MessageRecord]:
+        """The messages, and the beginnings of their bodies, of those that count and pass."""
 
     # Looking after the index.
 

@@ -21,6 +21,7 @@ from clew.history.store.interface import (
     CommitRecord,
     Dated,
     Match,
+    MessageRecord,
     QueryNotUnderstood,
     Span,
     Touch,
@@ -153,15 +154,29 @@ class SqliteText(SqliteBase):
             (expression, *values, -1 if most is None else most),
         )
 
-    def latest_saying(self, expression: str, repo_id: int | None, most: int) -> list[int]:
-        """The latest commits that match, of one repository or of all, whether they count or not."""
-        between = "" if repo_id is None else " AND rowid BETWEEN ? AND ?"
+    def saying(
+        self, expression: str, span: Span, most: int, *, earliest: bool = False
+    ) -> list[int]:
+        """The latest or the earliest between two ids that match, whether they count or not."""
         rows = self._tuples().execute(
-            f"SELECT rowid FROM search_fts WHERE search_fts MATCH ?{between}"  # noqa: S608
-            " ORDER BY rowid DESC LIMIT ?",
-            (expression, *(() if repo_id is None else span_of(repo_id)), most),
+            "SELECT rowid FROM search_fts WHERE search_fts MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608
+            f" ORDER BY rowid {'ASC' if earliest else 'DESC'} LIMIT ?",
+            (expression, *span, most),
         )
         return [row[0] for row in rows]
+
+    def scored_saying(
+        self, expression: str, span: Span, *, in_message: bool = False
+    ) -> list[tuple[int, float]]:
+        """Those between two ids that match, and how well (more is better), in no order."""
+        index = "commits_fts" if in_message else "search_fts"
+        where = f"{{subject body}} : ({expression})" if in_message else expression
+        rows = self._tuples().execute(
+            f"SELECT rowid, -bm25({index}, {WEIGHTS}) FROM {index}"  # noqa: S608
+            f" WHERE {index} MATCH ? AND rowid BETWEEN ? AND ?",
+            (where, *span),
+        )
+        return rows.fetchall()
 
     def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
         """Commits that count and match, in no order."""
@@ -222,15 +237,16 @@ class SqliteText(SqliteBase):
 
     def messages(
         self, ids: Iterable[int], repos: Collection[Repo], times: tuple[int, int], longest: int
-    ) -> Iterator[tuple[int, str, str | None, bytes]]:
-        """Id, subject, beginning of the body, and SHA of those that count and pass."""
+    ) -> Iterator[MessageRecord]:
+        """The messages, and the beginnings of their bodies, of those that count and pass."""
         condition, numbers = among(repos)
-        return self._tuples().execute(
-            "SELECT c.id, c.subject, substr(c.body, 1, ?), c.sha FROM json_each(?) w"  # noqa: S608
-            f" CROSS JOIN commit_rows c ON c.id = w.value WHERE {COUNTED} AND {condition}"
-            " AND c.author_time BETWEEN ? AND ?",
+        rows = self._tuples().execute(
+            "SELECT c.id, c.subject, substr(c.body, 1, ?), c.sha, c.author_time,"  # noqa: S608
+            " c.patch_size FROM json_each(?) w CROSS JOIN commit_rows c ON c.id = w.value"
+            f" WHERE {COUNTED} AND {condition} AND c.author_time BETWEEN ? AND ?",
             (longest, json_list(ids), numbers, *times),
         )
+        return map(MessageRecord._make, rows)
 
 
 def _of_repos(repos: Collection[Repo]) -> tuple[str, tuple[object, ...]]:

@@ -107,9 +107,9 @@ class CommitTexts(Candidates):
     def read(self, numbers: Sequence[int]) -> dict[int, Text]:
         """The messages of those that count."""
         read = {}
-        for number, subject, body, sha in self.messages(numbers, _LONGEST_BODY):
-            read[number] = Text(subject, body or "")
-            self._shas[number] = sha
+        for one in self.messages(numbers, _LONGEST_BODY):
+            read[one.id] = Text(one.subject, one.body or "")
+            self._shas[one.id] = one.sha
         return read
 
     def sure(self, near: Sequence[tuple[int, int, float]]) -> dict[int, float]:
