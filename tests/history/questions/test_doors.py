@@ -106,7 +106,7 @@ def test_filters_are_options(story, database, capsys):
     asked += ["--repo", "demo", "--path", "core", "--direction", "added"]
     assert run(group, "commitmux", [*asked, "--db", str(database)]) == 0
     printed = capsys.readouterr().out
-    assert "First: " in printed
+    assert "Mend the config" in printed
     assert "1 of " in printed
     assert run(group, "commitmux", ["owners", "nope", "--db", str(database)]) == 1
     assert "Repo 'nope' not found" in capsys.readouterr().err

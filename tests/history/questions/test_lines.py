@@ -39,7 +39,11 @@ def test_first_last_and_direction(store, story):
     added = find_changes(store, "frobnicate(value)", direction="added")
     removed = find_changes(store, "frobnicate(value)", direction="removed")
 
-    assert (found["first"]["sha"], found["last"]["sha"]) == (story["frob"], story["needle"])
+    assert (shas(found)[0], shas(found)[-1]) == (story["needle"], story["frob"])
+    assert shas(find_changes(store, "frobnicate(value)", limit=2)) == [
+        story["needle"],
+        story["frob"],
+    ]
     assert set(shas(added)) == {story["frob"], story["picked"]}
     assert shas(removed) == [story["needle"], story["revert"]]
     assert removed["commits"][1]["lines"] == [
@@ -51,8 +55,10 @@ def test_filters_and_bounds(store, story):
     by_path = find_changes(store, "frobnicate", paths=["util"])
     assert {line["path"] for hit in by_path["commits"] for line in hit["lines"]} == {"src/util.py"}
     assert find_changes(store, "frobnicate", paths=["docs"])["commits"] == []
-    newest = int(story.git("show", "--no-patch", "--format=%at", story["needle"]))
+    newest = int(story.git("show", "--no-patch", "--format=%ct", story["needle"]))
     assert shas(find_changes(store, "VERSION", regex=True, since=newest)) == [story["needle"]]
+    before = find_changes(store, "VERSION", regex=True, until=newest - 1)
+    assert story["needle"] not in shas(before)
     one = find_changes(store, "VERSION", regex=True, limit=1)
     assert (one["total"], len(one["commits"]), one["limit"]) == (5, 1, 1)
     assert find_changes(store, "alpha", limit=-3)["commits"] == []

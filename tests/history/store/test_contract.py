@@ -294,6 +294,13 @@ def test_a_patch_is_given_unless_it_is_large(store, repo, id_of):
     assert store.patch(1 << 60) is None
 
 
+def test_patches_are_read_in_bulk(store, repo, id_of):
+    asked = [id_of("Tune main"), 1 << 60, id_of("Empty"), id_of("Start")]
+    found = list(store.patches(asked))
+    assert [number for number, _ in found] == [asked[0], asked[3]]
+    assert all(patch == store.patch(number) for number, patch in found)
+
+
 # All commits of a repository.
 
 

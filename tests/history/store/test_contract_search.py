@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from clew.history.model import first_id, last_id
+from clew.history.model import LARGEST_PATCH, first_id, last_id
 from clew.history.store.interface import (
     ALWAYS,
+    EVER,
     CommitFilter,
     QueryNotUnderstood,
     any_phrase,
@@ -24,10 +25,10 @@ from tests.history.store.conftest import (
     names,
     path_ids,
     sha_of,
+    unread,
     whole,
 )
 
-EVER = (-ALWAYS, ALWAYS)
 END = (ALWAYS, ALWAYS)
 
 
@@ -137,6 +138,7 @@ def filter_of(repo, **wanted):
 FILTERS = [
     ({}, [name.meta.subject for name in HISTORY]),
     ({"times": (START + DAY, START + 2 * DAY)}, ["Rename the core", "On the side"]),
+    ({"committed": (START + DAY, START + 2 * DAY)}, ["Rename the core", "On the side"]),
     ({"paths": "docs"}, ["Rename the core", "Tune main"]),
     ({"paths": "docs", "statuses": "D"}, ["Tune main"]),
     ({"statuses": "A"}, ["Start", "Rename the core", "On the side", "Merge the side"]),
@@ -235,6 +237,8 @@ def test_the_span_of_a_time(store, repo, id_of):
     assert store.span_of_times(repo.repo_id, times, 9) == span
     assert store.span_of_times(repo.repo_id, times, 3) is None
     assert store.span_of_times(repo.repo_id, (0, 5), None) == (0, 0)
+    assert store.span_of_times(repo.repo_id, times, None, committed=True) == span
+    assert store.span_of_times(repo.repo_id, (0, 5), None, committed=True) == (0, 0)
 
 
 def test_touches_are_listed_newest_first_and_page_by_page(store, repo, id_of):
@@ -311,13 +315,27 @@ def test_commits_that_count_and_say_something(store, repo, other, id_of):
 
 
 def test_commits_with_a_patch_by_word_path_and_time(store, repo):
-    def found(since, expression, paths):
-        dated = store.with_patch(repo.repo_id, since, expression, paths)
+    def found(times, expression, paths):
+        dated = store.with_patch(repo.repo_id, times, expression, paths)
         return names(store, (one for _, one in dated))
 
-    assert found(-ALWAYS, None, None) == ["Tune main", "On the side", "Rename the core", "Start"]
-    assert found(-ALWAYS, "{added} : needle", None) == ["Tune main", "On the side"]
-    assert found(START + DAY, None, path_ids(store, "src")) == ["Tune main", "Rename the core"]
+    later = (START + DAY, ALWAYS)
+    assert found(EVER, None, None) == ["Tune main", "On the side", "Rename the core", "Start"]
+    assert found(EVER, "{added} : needle", None) == ["Tune main", "On the side"]
+    assert found(later, None, path_ids(store, "src")) == ["Tune main", "Rename the core"]
+    assert found((0, START), None, None) == ["Start"]
+
+
+def test_commits_whose_changes_cannot_be_searched_are_counted(store, repo, other):
+    assert store.without_patch([repo, other], EVER, None) == 0
+    large = commit("Large", ("large.txt", "A", {"added": ["x" * LARGEST_PATCH]}), day=9)
+    with store.writing():
+        store.write_commits(repo.repo_id, [large, unread("Broken", day=9)])
+    assert store.without_patch([repo, other], EVER, None) == 2
+    assert store.without_patch([repo], EVER, path_ids(store, "large")) == 1
+    assert store.without_patch([repo], EVER, path_ids(store, "src")) == 0
+    assert store.without_patch([repo], (0, START + DAY), None) == 0
+    assert store.without_patch([other], EVER, None) == 0
 
 
 def test_the_latest_with_a_subject(store, repo, id_of):

@@ -25,7 +25,7 @@ def co_change(
     repo = store.find_repo(repo_name)
     changes = path_changes(store, repo, clean_path(path))
     own = {one.path for one in changes} | {one.old_path for one in changes} | {path}
-    touched = {one.id for one in changes if one.author_time >= lower_bound(since)}
+    touched = {one.id for one in changes if one.commit_time >= lower_bound(since)}
     together, counted = store.co_changes(touched, _MOST_FILES)
     partners: list[dict[str, Any]] = [
         {"path": other, "support": count, "confidence": round(count / counted, 4)}

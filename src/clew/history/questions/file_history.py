@@ -20,7 +20,7 @@ def file_history(
     changes = [
         change
         for change in path_changes(store, repo, clean_path(path))
-        if change.author_time >= earliest
+        if change.commit_time >= earliest
     ]
     found = page("commits", changes, limit)
     heads = briefs(store, [change.id for change in found["commits"]])

@@ -27,7 +27,7 @@ def owners(
     # A file across renames, or else all files in the directory.
     changes = path_changes(store, repo, name) if name else []
     changes += store.directory_changes(repo.repo_id, name)
-    changes = [change for change in changes if change.author_time >= lower_bound(since)]
+    changes = [change for change in changes if change.commit_time >= lower_bound(since)]
     ranked = _ranked(store, changes)
     return page(
         "owners",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound, patch_text
+from clew.history.lookup import bounded, briefs, chosen_repos, time_range
 from clew.history.model import Repo
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.interface import Dated, HistoryStore
@@ -36,7 +36,7 @@ _LINE_CHARACTERS = 200
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
-def find_changes(
+def find_changes(  # noqa: PLR0913 - a question has as many filters as it has
     store: HistoryStore,
     text: str,
     *,
@@ -45,9 +45,10 @@ def find_changes(
     repos: Sequence[str] | None = None,
     paths: Sequence[str] | None = None,
     since: int | None = None,
+    until: int | None = None,
     limit: int = 20,
 ) -> dict[str, Any]:
-    """Commits that changed how often a text occurs, or whose changed lines match a pattern."""
+    """Commits that changed or moved a text, or whose changed lines match a pattern."""
     if not text or "\n" in text:
         raise Invalid("Give the text to look for: a part of one line")
     if direction not in DIRECTIONS:
@@ -58,7 +59,7 @@ def find_changes(
         "direction": direction,
         "repos": [repo.name for repo in chosen_repos(store, repos)],
         "paths": None if paths is None else list(paths),
-        "since": since,
+        "committed": time_range(since, until),
         "limit": bounded(limit),
     }
     if not regex:
@@ -92,34 +93,51 @@ def _search_apart(database: Path, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
-    deadline = time.monotonic() + _SECONDS
     wanted = None if asked["paths"] is None else matching_paths(store, asked["paths"])
     match = _pattern_matcher(asked) if asked["regex"] else _literal_matcher(asked)
+    repos = chosen_repos(store, asked["repos"])
     hits: list[Dated] = []
+    seen: dict[int, dict[str, Any]] = {}
+    deadline = time.thread_time() + _SECONDS
     complete = True
-    for repo in chosen_repos(store, asked["repos"]):
-        for candidate in _candidates(store, repo, asked, wanted):
-            if time.monotonic() > deadline:
+    for repo in repos:
+        times = {one: at for at, one in _candidates(store, repo, asked, wanted)}
+        for commit_id, raw in store.patches(times):
+            if time.thread_time() > deadline:
                 complete = False
                 break
-            patch = patch_text(store, candidate[1]) or ""
-            if may_match(patch, asked) and (wanted is None or _seen(patch, match, wanted)["lines"]):
-                hits.append(candidate)
+            patch = _text_of(raw, asked)
+            if patch is None or not may_match(patch, asked):
+                continue
+            lines = _seen(patch, match, wanted)
+            if lines["lines"]:
+                hits.append((times[commit_id], commit_id))
+                seen[commit_id] = lines
     hits.sort(reverse=True)
-
-    def described(part: list[Dated]) -> list[dict[str, Any]]:
-        ids = [hit[1] for hit in part]
-        seen = [_seen(patch_text(store, one) or "", match, wanted) for one in ids]
-        return [head | lines for head, lines in zip(briefs(store, ids), seen, strict=True)]
-
+    shown = _newest_and_first(hits, asked["limit"])
+    heads = briefs(store, [one for _, one in shown])
+    unsearched = store.without_patch(repos, tuple(asked["committed"]), wanted)
     return {
         "total": len(hits),
         "limit": asked["limit"],
-        "complete": complete,
-        "first": next(iter(described(hits[-1:])), None),
-        "last": next(iter(described(hits[:1])), None),
-        "commits": described(hits[: asked["limit"]]),
+        "complete": complete and not unsearched,
+        "unsearched": unsearched,
+        "commits": [head | seen[one] for head, (_, one) in zip(heads, shown, strict=True)],
     }
+
+
+def _newest_and_first(hits: list[Dated], most: int) -> list[Dated]:
+    """The newest, and last of all the first one, which often is the one looked for."""
+    if len(hits) <= most or most < 2:
+        return hits[:most]
+    return [*hits[: most - 1], hits[-1]]
+
+
+def _text_of(raw: bytes, asked: dict[str, Any]) -> str | None:
+    """A patch as text, if it may have what is looked for; bytes tell that quicker."""
+    if not asked["regex"] and asked["text"].isascii() and asked["text"].encode() not in raw:
+        return None
+    return raw.decode("utf-8", "replace")
 
 
 def _candidates(
@@ -129,7 +147,7 @@ def _candidates(
     words = None if asked["regex"] else index_words(asked["text"])
     columns = "added removed" if asked["direction"] == "both" else asked["direction"]
     expression = None if words is None else f"{{{columns}}} : {words}"
-    return store.with_patch(repo.repo_id, lower_bound(asked["since"]), expression, wanted)
+    return store.with_patch(repo.repo_id, tuple(asked["committed"]), expression, wanted)
 
 
 def index_words(text: str) -> str | None:
@@ -161,28 +179,18 @@ def may_match(patch: str, asked: dict[str, Any]) -> bool:
             for line in body.split("\n")
             if line and line[0] in signs
         )
-    if text not in patch:
-        return False
-    changes = (_more(section, text) for section in sections(patch) if text in section)
-    return any(
-        (more > 0 and direction != "removed") or (more < 0 and direction != "added")
-        for more in changes
-    )
+    return text in patch and any(_may_change(part, text) for part in sections(patch))
 
 
-def _more(section: str, text: str) -> int:
-    """How much more often a text occurs in a file than before."""
-    more = 0
-    start = section.find("\n@@ ")
-    at = section.find(text, start) if start >= 0 else -1
+def _may_change(section: str, text: str) -> bool:
+    """Whether a changed line of a file has the text; the sign of the line is no part of it."""
+    at = section.find(text, max(section.find("\n@@ "), 0))
     while at >= 0:
         line = section.rfind("\n", 0, at) + 1
-        if at == line:  # the sign of the line is no part of it
-            at = section.find(text, at + 1)
-            continue
-        more += (section[line] == "+") - (section[line] == "-")
-        at = section.find(text, at + len(text))
-    return more
+        if at > line and section[line] in "+-":
+            return True
+        at = section.find(text, at + 1)
+    return False
 
 
 def _seen(patch: str, match: Matcher, wanted: dict[int, str] | None) -> dict[str, Any]:
@@ -207,7 +215,7 @@ def _shown(sign: str, path: str, lines: Lines) -> list[dict[str, Any]]:
 
 
 def _literal_matcher(asked: dict[str, Any]) -> Matcher:
-    """Lines with the text, of files where it occurs more or less often than before."""
+    """Lines with the text, of files where it comes, goes, or is moved as it is."""
     text, direction = asked["text"], asked["direction"]
 
     def match(part: FileDiff) -> tuple[Lines, Lines]:
@@ -215,6 +223,11 @@ def _literal_matcher(asked: dict[str, Any]) -> Matcher:
         went = [line for line in part.removed if text in line[1]]
         more = sum(line[1].count(text) for line in came)
         more -= sum(line[1].count(text) for line in went)
+        if more == 0 and direction == "both":
+            lines = {line.strip() for _, line in went}
+            moved = [line for line in came if line[1].strip() in lines]
+            lines = {line.strip() for _, line in moved}
+            return moved, [line for line in went if line[1].strip() in lines]
         if (more > 0 and direction != "removed") or (more < 0 and direction != "added"):
             return came, went
         return [], []

@@ -25,7 +25,7 @@ def find_touches(
     limit: int = 50,
 ) -> list[dict[str, Any]]:
     """One row per file and commit, in the documented shape."""
-    asked = Filters(since=since, repos=repos)
+    asked = Filters(since=since, repos=repos, by_author_date=True)
     touches: list[dict[str, Any]] = page_of_touches(store, path_glob, asked, limit=limit)["touches"]
     return touches
 

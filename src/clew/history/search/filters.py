@@ -13,7 +13,7 @@ from clew.history.lookup import chosen_repos, time_range
 from clew.history.model import Repo
 from clew.history.search.ancestry import reached
 from clew.history.search.pathmatch import matching_paths
-from clew.history.store.interface import CommitFilter, HistoryStore, Span
+from clew.history.store.interface import EVER, CommitFilter, HistoryStore, Span
 from clew.kit.errors import Invalid
 
 STATUSES = "AMDRCT"
@@ -32,6 +32,7 @@ class Filters:
     ref: str | None = None
     since: int | None = None
     until: int | None = None
+    by_author_date: bool = False  # instead of by when they were committed
 
 
 def resolve_filters(store: HistoryStore, filters: Filters) -> CommitFilter:
@@ -45,7 +46,8 @@ def resolve_filters(store: HistoryStore, filters: Filters) -> CommitFilter:
         paths=paths,
         statuses=statuses,
         people=None if filters.author is None else _people(store, filters.author),
-        times=times,
+        times=times if filters.by_author_date else EVER,
+        committed=EVER if filters.by_author_date else times,
         spans=_spans(store, repos, filters, times),
         ids=None if paths is None else _few_by_path(store, paths, statuses),
         reached=None if filters.ref is None else reached(store, repos, filters.ref),
@@ -84,7 +86,11 @@ def _spans(
     if filters.since is None and filters.until is None:
         return {}
     most = _FEW if filters.until is None else None
-    spans = {repo.repo_id: store.span_of_times(repo.repo_id, times, most) for repo in repos}
+    by_commit = not filters.by_author_date
+    spans = {
+        repo.repo_id: store.span_of_times(repo.repo_id, times, most, committed=by_commit)
+        for repo in repos
+    }
     return {repo_id: span for repo_id, span in spans.items() if span is not None}
 
 

@@ -86,7 +86,8 @@ def search_commits(
     limit: int = 20,
 ) -> list[dict[str, Any]]:
     """Commits that match, best first, in the documented shape."""
-    asked = SearchRequest(query, Filters(since=since, repos=repos, paths=paths))
+    filters = Filters(since=since, repos=repos, paths=paths, by_author_date=True)
+    asked = SearchRequest(query, filters)
     return documented(store, find(store, asked, limit=limit))
 
 

@@ -14,6 +14,8 @@ from clew.kit.errors import Unavailable
 from clew.kit.sqlite import json_list
 
 COUNTED = "c.reachable AND length(c.parents) <= 20"
+# Changes in text that the index does not hold: too large, or git could not read them.
+UNSEARCHED = f"c.patch_id IS NULL AND (c.patch_size > {LARGEST_PATCH} OR c.problem IS NOT NULL)"
 RECORD = (
     "c.id, c.sha, c.subject, c.body, a.name, c.author_time, c.commit_time, c.preview, c.reachable"
 )

@@ -114,6 +114,29 @@ class SqliteCommits(SqliteBase):
         ).fetchone()
         return None if row is None else raw_patch(row["blob"])
 
+    def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The patches of those of these commits that have one, in this order."""
+        rows = self._tuples().execute(
+            "SELECT c.id, p.pack_id, p.start, p.length FROM json_each(?) w"
+            " CROSS JOIN commit_rows c ON c.id = w.value"
+            " CROSS JOIN patch_places p ON p.patch_id = c.patch_id",
+            (json_list(ids),),
+        )
+        at, frames = -1, b""
+        for commit_id, pack_id, start, length in rows:
+            if pack_id != at:  # patches of neighbours lie in one pack
+                at, frames = pack_id, self._frames(pack_id)
+            patch = raw_patch(frames[start : start + length])
+            assert patch is not None
+            yield commit_id, patch
+
+    def _frames(self, pack_id: int) -> bytes:
+        row = self.connection.execute(
+            "SELECT frames FROM patch_packs WHERE pack_id = ?", (pack_id,)
+        ).fetchone()
+        found: bytes = row["frames"]
+        return found
+
     def stored_commit(self, repo_id: int, sha: str) -> tuple[IndexedCommit, bytes | None] | None:
         """One commit as it was written, and its patch."""
         found = self.known(repo_id, [sha])

@@ -39,6 +39,7 @@ Match = tuple[int, float, int, str]
 
 _Value = TypeVar("_Value")
 ALWAYS = 1 << 62
+EVER = (-ALWAYS, ALWAYS)
 
 
 class QueryNotUnderstood(Invalid):
@@ -170,7 +171,8 @@ class CommitFilter:
     paths: dict[int, str] | None = None
     statuses: str = ""
     people: list[int] | None = None
-    times: tuple[int, int] = (-ALWAYS, ALWAYS)
+    times: tuple[int, int] = EVER  # when it was written
+    committed: tuple[int, int] = EVER
     ids: frozenset[int] | None = None  # all commits that pass paths and statuses, if few
     reached: frozenset[int] | None = None
     spans: Mapping[int, Span] | None = None
@@ -293,6 +295,9 @@ class HistoryStore(Protocol):
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
         """A commit's patch; None if it has none, or a larger one."""
 
+    def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The patches of those of these commits that have one, in this order."""
+
     def stored_commit(self, repo_id: int, sha: str) -> tuple[IndexedCommit, bytes | None] | None:
         """One commit as it was written, and its patch."""
 
@@ -352,11 +357,11 @@ class HistoryStore(Protocol):
     def hotspots(
         self,
         repos: Collection[Repo],
-        times: tuple[int, int],
+        committed: tuple[int, int],
         paths: Collection[int] | None,
         most: int,
     ) -> tuple[int, list[Hotspot]]:
-        """How many paths changed in a time, and those that most commits changed."""
+        """How many paths were changed by commits of a time, and those that most changed."""
 
     def sharing(
         self, files: Iterable[str], repos: Collection[Repo], times: tuple[int, int], most: int
@@ -383,8 +388,13 @@ class HistoryStore(Protocol):
     def newer_than(self, time: int, until: int, span: Span, most: int) -> list[int]:
         """Commits between two ids whose time is after one and not after another."""
 
-    def span_of_times(self, repo_id: int, times: tuple[int, int], most: int | None) -> Span | None:
-        """The first and last id of a time, (0, 0) if there is none; None if there are more."""
+    def span_of_times(
+        self, repo_id: int, times: tuple[int, int], most: int | None, *, committed: bool = False
+    ) -> Span | None:
+        """The first and last id of a time, (0, 0) if there is none; None if there are more.
+
+        The time is when commits were written, or when they were committed.
+        """
 
     def commits_saying(
         self,
@@ -416,9 +426,18 @@ class HistoryStore(Protocol):
         """Commits that count and match, by relevance; read only as far as they are wanted."""
 
     def with_patch(
-        self, repo_id: int, since: int, expression: str | None, paths: Collection[int] | None
+        self,
+        repo_id: int,
+        committed: tuple[int, int],
+        expression: str | None,
+        paths: Collection[int] | None,
     ) -> Iterator[Dated]:
         """Commit time and id of those that count and have a patch, the latest first."""
+
+    def without_patch(
+        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
+    ) -> int:
+        """How many commits that count have changes in text of which the index keeps none."""
 
     def latest_with_subject(self, repo_id: int, subject: str, before: int) -> int | None:
         """The latest commit before another that has exactly this subject."""

@@ -58,8 +58,8 @@ class SqlitePaths(SqliteBase):
             if self.connection.execute(below, ends).fetchone() is None:
                 return []
         rows = self._tuples().execute(
-            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed FROM commit_rows c"  # noqa: S608
-            " CROSS JOIN file_rows f ON f.commit_id = c.id"
+            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed, c.commit_time"  # noqa: S608
+            " FROM commit_rows c CROSS JOIN file_rows f ON f.commit_id = c.id"
             f" WHERE {COUNTED} AND c.id BETWEEN ? AND ?{inside}",
             (*span_of(repo_id), *ends),
         )
@@ -97,14 +97,14 @@ class SqlitePaths(SqliteBase):
     def hotspots(
         self,
         repos: Collection[Repo],
-        times: tuple[int, int],
+        committed: tuple[int, int],
         paths: Collection[int] | None,
         most: int,
     ) -> tuple[int, list[Hotspot]]:
-        """How many paths changed in a time, and those that most commits changed."""
+        """How many paths were changed by commits of a time, and those that most changed."""
         condition, numbers = among(repos)
-        condition += f" AND {COUNTED} AND c.author_time BETWEEN ? AND ?"
-        values: list[object] = [numbers, *times]
+        condition += f" AND {COUNTED} AND +c.commit_time BETWEEN ? AND ?"
+        values: list[object] = [numbers, *committed]
         if paths is not None:
             condition += " AND f.path_id IN (SELECT value FROM json_each(?))"
             values.append(json_list(paths))

@@ -11,12 +11,14 @@ from clew.history.store.base import (
     AUTHOR,
     COUNTED,
     RECORD,
+    UNSEARCHED,
     WEIGHTS,
     SqliteBase,
     among,
     span_of,
 )
 from clew.history.store.interface import (
+    EVER,
     CommitFilter,
     CommitRecord,
     Dated,
@@ -30,6 +32,10 @@ from clew.history.store.interface import (
 from clew.kit.sqlite import json_list
 from clew.kit.text.tokens import WORD
 
+_HAS_PATH = (
+    "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
+    " AND f.path_id IN (SELECT value FROM json_each(?)))"
+)
 _MATCHES = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
 # Above this many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
@@ -93,12 +99,14 @@ class SqliteText(SqliteBase):
         )
         return [row[0] for row in rows]
 
-    def span_of_times(self, repo_id: int, times: tuple[int, int], most: int | None) -> Span | None:
+    def span_of_times(
+        self, repo_id: int, times: tuple[int, int], most: int | None, *, committed: bool = False
+    ) -> Span | None:
         """The first and last id of a time, (0, 0) if there is none; None if there are more."""
+        time = "commit_time" if committed else "author_time"
         first, last, count = self.connection.execute(
-            "SELECT min(id), max(id), count(*) FROM (SELECT id FROM commit_rows"
-            " INDEXED BY commit_author_time"
-            " WHERE author_time BETWEEN ? AND ? AND id BETWEEN ? AND ? LIMIT ?)",
+            "SELECT min(id), max(id), count(*) FROM (SELECT id FROM commit_rows"  # noqa: S608
+            f" WHERE {time} BETWEEN ? AND ? AND +id BETWEEN ? AND ? LIMIT ?)",
             (*times, *span_of(repo_id), -1 if most is None else most),
         ).fetchone()
         if count == most:
@@ -200,27 +208,45 @@ class SqliteText(SqliteBase):
         return (row[0] for row in rows)
 
     def with_patch(
-        self, repo_id: int, since: int, expression: str | None, paths: Collection[int] | None
+        self,
+        repo_id: int,
+        committed: tuple[int, int],
+        expression: str | None,
+        paths: Collection[int] | None,
     ) -> Iterator[Dated]:
         """Commit time and id of those that count and have a patch, the latest first."""
         source = "commit_rows c"
-        condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND c.author_time >= ?"
-        values: list[object] = [since]
+        condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND +c.commit_time BETWEEN ? AND ?"
+        values: list[object] = [*committed]
         if expression is not None:
             source = _MATCHES
             condition += " AND search_fts MATCH ? AND s.rowid BETWEEN ? AND ?"
             values += [expression, *span_of(repo_id)]
         if paths is not None:
-            condition += (
-                " AND EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
-                " AND f.path_id IN (SELECT value FROM json_each(?)))"
-            )
+            condition += f" AND {_HAS_PATH}"
             values.append(json_list(paths))
         return self._tuples().execute(
             f"SELECT c.commit_time, c.id FROM {source}"  # noqa: S608
             f" WHERE {condition} AND c.id BETWEEN ? AND ? ORDER BY c.id DESC",
             (*values, *span_of(repo_id)),
         )
+
+    def without_patch(
+        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
+    ) -> int:
+        """How many commits that count have changes in text of which the index keeps none."""
+        is_chosen, numbers = among(repos)
+        condition = f"{is_chosen} AND {COUNTED} AND c.commit_time BETWEEN ? AND ?"
+        values: list[object] = [numbers, *committed]
+        if paths is not None:
+            condition += f" AND {_HAS_PATH}"
+            values.append(json_list(paths))
+        row = self.connection.execute(
+            "SELECT count(*) FROM commit_rows c"  # noqa: S608
+            f" WHERE {UNSEARCHED} AND {condition}",
+            values,
+        ).fetchone()
+        return int(row[0])
 
     def latest_with_subject(self, repo_id: int, subject: str, before: int) -> int | None:
         """The latest commit before another that has exactly this subject."""
@@ -263,6 +289,9 @@ def _condition(
     """The condition on `commit_rows c`, the id of whose commit is written so, and its values."""
     parts = ["c.reachable", "c.author_time BETWEEN ? AND ?"]
     values: list[object] = [*wanted.times]
+    if wanted.committed != EVER:
+        parts.append("+c.commit_time BETWEEN ? AND ?")
+        values += wanted.committed
     if with_files and wanted.ids is not None:
         parts.append(f"+{commit} IN (SELECT value FROM json_each(?))")  # noqa: S608
         values.append(json_list(wanted.ids))

@@ -49,7 +49,8 @@ def with_freshness(schema: JsonObject) -> JsonObject:
 
 REPO = string("Repo name")
 SHA = string("Commit SHA")
-SINCE = integer("Unix time, not before")
+SINCE = integer("Unix time, committed not before")
+UNTIL = integer("Unix time, committed not after")
 REV: JsonObject = {**string("Commit or branch"), "default": "HEAD"}
 COMMIT: JsonObject = {**texts("repo sha subject author"), "date": INTEGER}
 

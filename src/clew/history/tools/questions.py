@@ -27,6 +27,7 @@ from clew.history.tools.declaration import (
     REPO,
     REV,
     SINCE,
+    UNTIL,
     history_tool,
     limit_schema,
     page_schema,
@@ -118,15 +119,14 @@ def _hotspots() -> Find:
     return hotspots
 
 
-def _first_and_last(found: JsonObject) -> Iterable[str]:
-    from clew.kit.times import day_text
-
-    for word, hit in (("First", found["first"]), ("Last", found["last"])):
-        if hit:
-            day = day_text(hit["date"])
-            yield f"{word}: {day} {hit['repo']} {hit['sha'][:12]} {hit['subject']}"
-    if not found["complete"]:
-        yield "The search was cut short: narrow it down."
+def _unseen(found: JsonObject) -> Iterable[str]:
+    """What the table does not say, and what was not looked at."""
+    if found["total"] > len(found["commits"]) > 1:
+        yield "The last one listed is the first of all."
+    if found["unsearched"]:
+        yield f"Not searched: {found['unsearched']} commits, too large for the index or unreadable."
+    elif not found["complete"]:
+        yield "The search was cut short: narrow it with --path, --since or --until."
 
 
 def _model(found: JsonObject) -> list[str]:
@@ -227,19 +227,19 @@ QUESTION_TOOLS = (
     ),
     question(
         "pickaxe",
-        "Commits whose diff added or removed a text (like git log -S; regex: -G), with the"
-        " first and the last",
+        "Commits whose diff added, removed or moved a text (like git log -S; regex: -G), newest"
+        " first, the first of all last",
         _pickaxe,
         Command(
             "pickaxe",
             "Show when a text was added or removed.",
-            "Show commits that added or removed a text, with the first and the last of them.",
+            "Show commits that added, removed or moved a text: the newest, and the first of all.",
             options={
                 "regex": "TEXT is a regular expression.",
                 "direction": "Which changes to include.",
             },
             table="commits: date repo commit:sha author +:added -:removed subject",
-            notes=_first_and_last,
+            notes=_unseen,
         ),
         title="When a text came or went",
         properties={
@@ -249,15 +249,12 @@ QUESTION_TOOLS = (
             "repos": STRINGS,
             "paths": STRINGS,
             "since": SINCE,
+            "until": UNTIL,
             "limit": limit_schema(20),
         },
         required=("text",),
         output=page_schema(
-            "commits",
-            {**COMMIT, **_CHANGED_LINES},
-            complete=BOOLEAN,
-            first={"type": ["object", "null"]},
-            last={"type": ["object", "null"]},
+            "commits", {**COMMIT, **_CHANGED_LINES}, complete=BOOLEAN, unsearched=INTEGER
         ),
     ),
     question(
@@ -411,7 +408,7 @@ QUESTION_TOOLS = (
             "repos": STRINGS,
             "paths": STRINGS,
             "since": SINCE,
-            "until": integer("Unix time, not after"),
+            "until": UNTIL,
             "limit": limit_schema(20),
         },
         output=page_schema(

@@ -87,11 +87,11 @@ def find(arguments: JsonObject, call: Call) -> Answer:
     from clew.history.search.search import MAX_CHARACTERS, SNIPPETS, SearchRequest, page_of_commits
     from clew.kit.answer import Answer
 
-    filters = Filters(
-        since=moment(arguments.get("since")),
-        until=moment(arguments.get("until")),
-        **{name: arguments.get(name) for name in ("repos", "paths", "status", "author", "ref")},
-    )
+    asked: JsonObject = {
+        name: arguments.get(name) for name in ("repos", "paths", "status", "author", "ref")
+    }
+    asked |= {name: moment(arguments.get(name)) for name in ("since", "until")}
+    filters = Filters(**asked)
     request = SearchRequest(
         arguments.get("query"),
         filters,
