@@ -173,26 +173,42 @@ class Soak:
                 self.started.remove(child)
 
     def settle(self, seconds):
-        """Let everything come to rest; what failed or was cut off is gone on with a few times."""
+        """Let everything come to rest, and end the watch; whether it did within this time.
+
+        What failed or was cut off is gone on with a few times. A merge sets other specs free, so
+        there is no rest before everything is merged that can be, and nobody starts anything more.
+        """
         deadline, tries = time.monotonic() + seconds, Counter()
         for child in self.started:
             child.wait(600)
         while time.monotonic() < deadline:
             self.said("watch", "--background", "--start", "4", "--poll-interval", "1000")
             self.said("status")  # repairs what is orphaned
-            if not self.journal_has_open_runs():
-                states = self.heads()
-                again = [
-                    name
-                    for name, status in states.items()
-                    if status in ("failed", "in_progress") and tries[name] < 3
-                ]
-                if not again and not self.said("ready")["specs"]:
-                    return
+            if self.is_at_rest():
+                again = self.unfinished(tries)
+                if not again:
+                    self.said("watch", "--stop")
+                    if self.is_at_rest():
+                        return True
                 for name in again[:4]:
                     tries[name] += 1
                     self.said("resume", name, "--detach", "--no-watch")
             time.sleep(1)
+        return False
+
+    def unfinished(self, tries):
+        """What can be gone on with, and was not often enough yet."""
+        left = [
+            name for name, status in self.heads().items() if status in ("failed", "in_progress")
+        ]
+        return [name for name in left if tries[name] < 3]
+
+    def is_at_rest(self):
+        """Whether nobody is at work, nothing can be started, and nothing can be merged."""
+        if self.journal_has_open_runs():
+            return False
+        ready, due = self.said("ready"), self.said("merge", "--list", "--dry-run")
+        return ready is not None and due is not None and not (ready["specs"] or due["branches"])
 
     def journal_has_open_runs(self):
         """Whether anybody is at work."""
@@ -210,7 +226,6 @@ class Soak:
 
     def faults(self):
         """What is wrong in the end, in words."""
-        self.said("merge", "--all")
         listed = (self.said("merge", "--list") or {}).get("branches", [])
         self.branches = {one["spec_id"]: f"{one['state']}: {one['note']}" for one in listed}
         wrong = [f"{path.stem}: two agents at once" for path in self.notes.glob("*.double")]
@@ -322,8 +337,8 @@ def run(minutes, specs, seed):
                     soak.counts["disk full"] += should
             if disk is not None:
                 disk.empty()
-            soak.settle(60 * minutes)
-            wrong, idle = soak.faults(), soak.idle_cost()
+            calm = [] if soak.settle(60 * max(minutes, 5)) else ["it did not come to rest"]
+            wrong, idle = calm + soak.faults(), soak.idle_cost()
         finally:
             for process in processes_in(soak.home):
                 with suppress(psutil.Error):
