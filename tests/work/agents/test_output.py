@@ -223,6 +223,21 @@ def test_an_error_that_an_agent_got_over_is_forgotten():
     assert Watchdog(Limits(idle_seconds=0)).broken(reader).kind == "idle"
 
 
+def test_an_agent_whose_answers_keep_breaking_off_is_ended_though_it_talks():
+    said = json.dumps({"type": "text", "part": {"text": "I write the file and"}})
+    cut = json.dumps({"type": "step_finish", "part": {"reason": "unknown"}})
+    done = json.dumps({"type": "tool_use", "part": {"tool": "write", "state": {"status": "done"}}})
+    reader, watchdog = StreamReader("opencode"), Watchdog(Limits(idle_seconds=1800))
+    for line in [said, cut] * 9 + [said, done] + [said, cut] * 9:
+        reader.read(line)
+        assert watchdog.broken(reader) is None
+    reader.read(said)
+    reader.read(cut)
+    failure = watchdog.broken(reader)
+    assert failure.kind == "network"
+    assert "broke off 10 times in a row" in failure.message
+
+
 def test_the_services_own_error_is_found_inside_an_agents_words():
     inner = json.dumps({"error": {"code": "context_length_exceeded", "message": "too big"}})
     outer = json.dumps({"error": {"code": 400, "message": inner, "status": "INVALID"}})

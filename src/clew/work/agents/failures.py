@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from clew.kit.text.display import clipped
 from clew.work.agents.output import StreamReader
-from clew.work.agents.trouble import trouble_of
+from clew.work.agents.trouble import Trouble, trouble_of
 from clew.work.model import FailureClass, Limits
 
 # Signals with which a program ends that went wrong by itself.
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+# An agent that asks again at once, and says the beginning of an answer each time, would never be idle.
+_MOST_BROKEN_ANSWERS = 10
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Watchdog:
         idle = limits.idle_seconds
         if idle is not None and now - self._heard >= idle:
             return _idle(f"The agent printed nothing for {idle:g} s, which is the limit", reader)
+        if reader.trouble and reader.broken_answers >= _MOST_BROKEN_ANSWERS:
+            said = f"The agent's answers broke off {reader.broken_answers} times in a row"
+            return _stuck(said, reader.trouble, FailureClass.NETWORK)
         wait = reader.trouble.retry_after if reader.trouble else None
         if idle is not None and wait is not None and wait > idle:
             return _idle(f"The agent waits for {wait:g} s; the limit is {idle:g} s", reader)
@@ -83,8 +88,12 @@ def _idle(said: str, reader: StreamReader) -> Failure:
     trouble = reader.trouble
     if trouble is None:
         return Failure(FailureClass.IDLE, said)
+    return _stuck(said, trouble, FailureClass.IDLE)
+
+
+def _stuck(said: str, trouble: Trouble, usual: FailureClass) -> Failure:
     message = f"{said}. Its last error: {clipped(trouble.message, 600)}"
-    return Failure(trouble.kind or FailureClass.IDLE, message, trouble.retry_after)
+    return Failure(trouble.kind or usual, message, trouble.retry_after)
 
 
 def _ending(exit_code: int) -> str:

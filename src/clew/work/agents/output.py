@@ -36,6 +36,7 @@ class StreamReader:
         self.tokens: Tokens | None = None
         self.trouble: Trouble | None = None  # the last error that nothing good came after
         self._is_trouble = False
+        self.broken_answers = 0  # in a row: something was said, then an error, and nothing was done
         self.session_id = session
         self.model: str | None = None
         self.cost_usd: float | None = None
@@ -59,7 +60,9 @@ class StreamReader:
         for event in events:
             if event.kind is EventKind.TEXT and event.text.strip():
                 self.last_text = event.text
-            self.tool_calls += event.kind is EventKind.TOOL
+            if event.kind is EventKind.TOOL:
+                self.tool_calls += 1
+                self.broken_answers = 0
         if not self._is_trouble and any(map(self._is_progress, events)):
             self.trouble = None
         return events
@@ -87,6 +90,7 @@ class StreamReader:
         """An error that the agent may still get over; one that says more is kept."""
         self._is_trouble = True
         before = self.trouble
+        self.broken_answers += before is None
         if trouble.kind is None and before is not None:
             said = trouble.message or before.message
             trouble = replace(before, message=said) if before.kind else Trouble(said)
