@@ -75,6 +75,20 @@ def commit_as_a_person(name="theirs.txt"):
     git("-C", str(there), "commit", "-q", "-m", "Change something else", "--", name)
 
 
+def stray_aloud(name="theirs.txt"):
+    """Commit there as a person would, but let the run hear what git says about it."""
+    there = os.environ["CLEW_PROJECT"]
+    (Path(there) / name).write_text("mine\n")
+    git("-C", there, "add", "--", name)
+    words = ["git", "-C", there, "commit", "-m", "Change something else", "--", name]
+    subprocess.run(words, check=True)
+
+
+def pull(branch):
+    """Bring a branch of another place into the user's checkout."""
+    git("-C", os.environ["CLEW_PROJECT"], "pull", "-q", "--ff-only", ".", branch)
+
+
 def tick(count="all"):
     """Tick boxes of the project's real spec through the tool server."""
     tools = Tools()

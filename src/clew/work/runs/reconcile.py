@@ -42,6 +42,7 @@ from clew.work.processes.identity import (
     is_alive,
     stop_processes_of_run,
 )
+from clew.work.runs.stray import report_strays
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import snapshot_or_reason
 
@@ -226,6 +227,7 @@ def _is_under_way(run: Run) -> bool:
 
 def _interrupt(work: Workspace, run: Run, snapshot: str | None) -> Reconciled:
     """End a run whose agent was at work: as it was asked to, else as interrupted."""
+    strayed = report_strays(work.paths, run)
     if run.request:
         after = REQUESTED_PHASE[Request(run.request)]
         note = f"its supervisor was gone; {after} as asked"
@@ -234,7 +236,8 @@ def _interrupt(work: Workspace, run: Run, snapshot: str | None) -> Reconciled:
         kind, note = FailureClass.REBOOT, "the machine was restarted while it ran"
     else:
         kind, note = FailureClass.SUPERVISOR, "its supervisor was killed while it ran"
-    known = {"failure_class": kind, "failure": f"The run was cut off: {note}"}
+    said = f"The run was cut off: {note}" + (f"\n{strayed}" if strayed else "")
+    known = {"failure_class": kind, "failure": said}
     return _end(work, run, Phase.INTERRUPTED, note, snapshot=snapshot, **known)
 
 

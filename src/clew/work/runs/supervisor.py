@@ -50,7 +50,7 @@ from clew.work.processes.child import (
 from clew.work.processes.daemon import Handshake, be_detached
 from clew.work.processes.identity import identity_of, own_identity, stop_processes_of_run
 from clew.work.runs.reconcile import update_spec_statuses
-from clew.work.runs.stray import find_strays, note_places, strays_text
+from clew.work.runs.stray import note_places, report_strays
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import (
     Worktree,
@@ -270,7 +270,7 @@ class Supervisor:
             "result": (reader.final_text or reader.last_text)[-4000:] or None,
             "snapshot": snapshot,
         }
-        strayed = self._strayed()
+        strayed = report_strays(self._paths, self._run)
         if ending.reason is Stopped:
             self._end_as_asked("the agent was stopped", **known)
             return
@@ -285,15 +285,6 @@ class Supervisor:
             if failure.retry_after is not None:
                 known["retry_at"] = utc_text(time.time() + failure.retry_after, milliseconds=True)
         self._move(Phase.AGENT_EXITED, note=f"exit {ending.exit_code}", **known)
-
-    def _strayed(self) -> str | None:
-        """What the agent did outside its worktree, said loudly."""
-        found = find_strays(self._paths, self._run)
-        if not found:
-            return None
-        text = strays_text(self._paths, self._run, found)
-        self._log.state(f"WARNING: {text}", failure_class=FailureClass.STRAYED)
-        return text
 
     def _end_as_asked(self, note: str, **known: object) -> None:
         """End the run the way it was asked to: paused, held, cancelled, else interrupted."""

@@ -36,6 +36,7 @@ from clew.work.journal.run_log import log_state, read_events
 from clew.work.model import Check, FailureClass, Phase, Run, second_text
 from clew.work.paths import worktree_of
 from clew.work.processes.child import run_command
+from clew.work.runs.stray import doubt_text, find_strays
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import dirty_files, needs_setup
 
@@ -211,7 +212,9 @@ def _work_verdict(work: Workspace, run: Run) -> Verdict:
                 f"The agent did nothing and said: {refused.group().strip()}",
             )
         words = "made no commits" if not found.commits else "made commits that change nothing"
-        return FailureClass.NO_WORK, f"The agent ended without an error, but {words}"
+        doubt = doubt_text(work.paths, run, find_strays(work.paths, run))
+        said = f"The agent ended without an error, but {words}"
+        return FailureClass.NO_WORK, f"{said}\n{doubt}" if doubt else said
     return None
 
 
