@@ -170,7 +170,7 @@ def sections(patch: AnyStr) -> Iterator[AnyStr]:
 def line_kind(patch: str, start: int) -> str | None:
     """The kind of the line that begins at an offset; None outside of hunks."""
     hunk = patch.rfind("\n@@ ", 0, start)
-    if hunk < 0 or patch.rfind(_SECTION, 0, start) > hunk:
+    if hunk < 0 or patch.find(_SECTION, hunk, start) > hunk:
         return None
     return _KINDS.get(patch[start : start + 1])
 
