@@ -11,7 +11,9 @@ import pytest
 
 from clew.work.agents import fence
 from clew.work.agents.fence import sandbox_of
+from clew.work.agents.network import Hosts, Proxy
 from clew.work.agents.options import WorkOptions
+from clew.work.model import AgentChoice
 
 FENCED = WorkOptions(sandbox="worktree")
 
@@ -110,19 +112,30 @@ def test_who_is_fenced_by_default(private_home):
 
 
 def test_a_project_cannot_open_the_fence(house):
-    house.configure("work:\n  sandbox: off\n  sandbox_write: [/]")
+    house.configure("work:\n  sandbox: off\n  sandbox_write: [/]\n  sandbox_hosts: [evil.example]")
     causes = [problem.cause for problem in house.work.config().warnings]
-    assert sum("has no effect here" in cause for cause in causes) == 2
+    assert sum("has no effect here" in cause for cause in causes) == 3
     assert sandbox_of("claude", "edit", None) == "worktree"
 
 
 def test_the_profile_for_macos_names_what_may_be_written(house, monkeypatch):
-    from clew.work.model import AgentChoice
-
     git = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout
     places = fence._Places(house.root, house.root / "tree", AgentChoice("claude"), git.strip(), ())
-    (program, flag, profile) = fence._sandbox_exec(places)
+    (program, flag, profile) = fence._sandbox_exec(places, None)
     assert (program, flag) == ("sandbox-exec", "-p")
     assert "(deny file-write*)" in profile
     assert f'(subpath "{house.root.resolve()}/tree")' in profile
     assert f'(subpath "{Path.home().resolve()}/.claude")' in profile
+    assert "(deny network*)" not in profile
+
+
+def test_the_profile_for_macos_leads_to_the_proxy_alone(house):
+    choice = AgentChoice("claude", sandbox="strict")
+    places = fence._Places(house.root, house.root / "tree", choice, sys.executable, ())
+    proxy = Proxy(Hosts(["api.example.com", "127.0.0.1:8080"]))
+    *_, profile, env, first = fence._sandbox_exec(places, proxy)[:5]
+    proxy.close()
+    port = first.rpartition(":")[2]
+    assert (env, first) == ("/usr/bin/env", f"HTTP_PROXY=http://127.0.0.1:{port}")
+    allowed = f'(remote ip "localhost:{port}") (remote ip "localhost:8080")'
+    assert profile.endswith(f"(deny network*)(allow network-outbound {allowed})")

@@ -15,6 +15,7 @@ from clew.cli.specs.read import opened, opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
+from clew.specs.store.settings import SANDBOXES
 from clew.work.journal.interface import Journal
 from clew.work.model import Run
 from clew.work.scheduling.start import Begun, Mode
@@ -33,8 +34,8 @@ _on_agent = combined(
     click.option("--model", metavar="NAME", help="Model for the agent."),
     click.option(
         "--sandbox",
-        type=click.Choice(["off", "worktree"]),
-        help="Keep the agent in its worktree (default: where that can be had).",
+        type=click.Choice(SANDBOXES),
+        help="Keep the agent in its worktree (default: where that can be had), or offline, too.",
     ),
     click.option("--base", metavar="REF", help="Starting point (default: the main branch)."),
 )

@@ -34,6 +34,7 @@ PROVIDERS: Final = (
     "kirocli",
     "command",
 )
+SANDBOXES: Final = ("off", "worktree", "strict")
 # Sections that other programs have in these files, and what does their work here.
 WITHOUT_EFFECT: Final = {"site": "`clew web --export DIR` writes a site"}
 KEYS: Final[dict[str, Setting]] = {
@@ -61,10 +62,11 @@ KEYS: Final[dict[str, Setting]] = {
     "work.allow_no_criteria": _OFF,
     "work.on_failure": Setting(("stop", "skip", "retry")),
     "work.trust_checks": _OFF,
-    "work.sandbox": Setting(("off", "worktree")),
-    "work.sandboxes.*": Setting(("off", "worktree")),
+    "work.sandbox": Setting(SANDBOXES),
+    "work.sandboxes.*": Setting(SANDBOXES),
     "work.sandbox_read": _WORDS,
     "work.sandbox_write": _WORDS,
+    "work.sandbox_hosts": _WORDS,  # what a strict one may reach
     "worktree.setup": _WORDS,
     "worktree.teardown": _WORDS,
     "worktree.sparse": _WORDS,
@@ -118,7 +120,7 @@ ELEMENTS: Final[dict[str, dict[str, Setting]]] = {
 MERGED: Final = frozenset({"project", "defaults"})
 
 # What no project may decide; in its files these keys have no effect.
-USERS_OWN: Final = tuple(
-    ("work", name)
-    for name in ("trust_checks", "sandbox", "sandboxes", "sandbox_read", "sandbox_write")
+USERS_OWN: Final = (
+    ("work", "trust_checks"),
+    *(("work", f"sandbox{end}") for end in ("", "es", "_read", "_write", "_hosts")),
 )

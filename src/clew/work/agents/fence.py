@@ -1,8 +1,9 @@
 """A fence around an agent: it writes to its worktree and what a commit needs, and sees no home.
 
 The system is readable, the user's home is not, but for the agent's own configuration; the network is
-open. Bubblewrap does this on Linux, sandbox-exec on macOS. The home inside is a directory of the run:
-what an agent writes there never reaches the real one, and is named in the run's log.
+open, or closed but for named hosts. Bubblewrap does this on Linux, sandbox-exec on macOS. The home
+inside is a directory of the run: what an agent writes there never reaches the real one, and is named
+in the run's log.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clew.kit.errors import Unavailable
 from clew.kit.files import private_directory
 from clew.kit.paths import ProjectPaths
 from clew.kit.project import clew_home
 from clew.specs.store.config import Config, user_config
+from clew.specs.store.settings import SANDBOXES
+from clew.work.agents.gateway import proxy_variables
+from clew.work.agents.network import Hosts, Proxy
 from clew.work.agents.programs import agent_named
 from clew.work.model import AgentChoice, Run
 from clew.work.paths import git_common_directory
 from clew.work.processes.identity import FENCE_VARIABLE
 
-OFF, WORKTREE = "off", "worktree"
+OFF, WORKTREE, STRICT = SANDBOXES
 _PROBE_SECONDS = 20
 _MOST_NAMED = 10
-_REFUSALS = ("Read-only file system", "EROFS")
+_REFUSED_WRITES = ("Read-only file system", "EROFS")
+_REFUSED_CONNECTIONS = (
+    "Network is unreachable", "ENETUNREACH", "EAI_AGAIN", "Could not resolve host",
+    "Temporary failure in name resolution",
+)  # fmt: skip
 # Whoever may write to these can do everything.
 _SOCKETS = ("/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
 _INTERPRETERS = ("node", "python3", "git")
@@ -51,13 +60,29 @@ class Fence:
     variables: dict[str, str] = field(default_factory=dict)
     home: Path | None = None
     own: frozenset[str] = frozenset()  # files in the home that the agent may write
+    proxy: Proxy | None = None
 
-    def is_refusal(self, line: str) -> bool:
-        """Whether a line of output tells that something was out of bounds."""
-        return bool(self.words) and any(word in line for word in _REFUSALS)
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What the agent's process inherits besides its input and output."""
+        return (self.proxy.descriptor,) if self.proxy is not None else ()
+
+    def refusal(self, line: str) -> str | None:
+        """What a line of output tells that was out of bounds."""
+        if self.words and any(word in line for word in _REFUSED_WRITES):
+            return "a write"
+        if self.proxy is not None and any(word in line for word in _REFUSED_CONNECTIONS):
+            return "a connection"
+        return None
+
+    def refused_hosts(self) -> list[str]:
+        """The hosts that the proxy refused since the last look."""
+        return self.proxy.refused() if self.proxy is not None else []
 
     def take_down(self) -> list[str]:
-        """Remove the home inside; the files that were kept from the real one."""
+        """Close the network, remove the home inside; the files that were kept from the real one."""
+        if self.proxy is not None:
+            self.proxy.close()
         if self.home is None:
             return []
         kept = sorted(name for name in _strange_files(self.home) if name not in self.own)
@@ -79,27 +104,36 @@ def sandbox_of(name: str, permission: str, asked: str | None) -> str:
 def fence_of(
     paths: ProjectPaths, run: Run, worktree: Path, git_directories: Iterable[str]
 ) -> Fence:
-    """The fence of a run's agent; where none can be had, why."""
+    """The fence of a run's agent; where none can be had, why. A strict one is never left out."""
     choice = run.plan.agent
-    if choice.sandbox != WORKTREE:
+    if choice.sandbox not in (WORKTREE, STRICT):
         if choice.permission in agent_named(choice.name).fenced_itself:
             return Fence(f"no fence of Clew: {choice.name} has a sandbox of its own")
         return Fence("no fence: the agent can write wherever its user can")
-    reason = _why_none()
+    reason = _why_none(choice.sandbox)
     if Path.home().is_relative_to(paths.root):
         reason = "the project contains the home directory"
+    if reason is not None and choice.sandbox == STRICT:
+        hint = "Choose --sandbox worktree or off."
+        raise Unavailable(f"No fence can be had, and a strict one is asked for: {reason}", hint)
     if reason is not None:
         return Fence(f"no fence: {reason}; the agent can write wherever its user can")
+    hosts = Hosts(user_config().words("work", "sandbox_hosts"))
+    proxy = Proxy(hosts) if choice.sandbox == STRICT else None
     home = private_directory(paths.run_directory(run.run_id) / "fence")
     places = _Places(paths.root, worktree, choice, run.plan.program, tuple(git_directories))
-    words = _bubblewrap(places, home) if sys.platform == "linux" else _sandbox_exec(places)
+    is_linux = sys.platform == "linux"
+    words = _bubblewrap(places, home, proxy) if is_linux else _sandbox_exec(places, proxy)
     note = "fenced in: writes go to the worktree and its branch, the home is hidden"
-    variables = {FENCE_VARIABLE: WORKTREE, "TMPDIR": "/tmp"}  # noqa: S108
+    if proxy is not None:
+        named = ", ".join(hosts.words) or "none, since work.sandbox_hosts names none"
+        note += f"; the network is closed but for these hosts: {named}"
+    variables = {FENCE_VARIABLE: choice.sandbox, "TMPDIR": "/tmp"}  # noqa: S108
     own = frozenset(name for name in agent_named(choice.name).own or ())
-    return Fence(note, tuple(words), variables, home, own)
+    return Fence(note, tuple(words), variables, home, own, proxy)
 
 
-def _why_none() -> str | None:
+def _why_none(level: str = WORKTREE) -> str | None:
     """Why there is no fence on this machine; None if there is one."""
     if sys.platform == "darwin":
         return None if shutil.which("sandbox-exec") else "sandbox-exec is not there"
@@ -108,13 +142,17 @@ def _why_none() -> str | None:
         return "bubblewrap is not installed (`bwrap`)"
     try:
         tried = subprocess.run(
-            [program, "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"],
+            [program, *_unshared(level), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "true"],
             capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not run ({error})"
     said = (tried.stderr.strip().splitlines() or ["it failed"])[-1]
     return None if tried.returncode == 0 else f"bubblewrap does not run here ({said})"
+
+
+def _unshared(level: str) -> list[str]:
+    return ["--unshare-pid", *(["--unshare-net"] if level == STRICT else [])]
 
 
 @dataclass(frozen=True)
@@ -128,9 +166,13 @@ class _Places:
     git_directories: tuple[str, ...]
 
     def hidden(self) -> list[Path]:
-        """What is not seen: the home, Clew's own, temporary files, the sockets of the session."""
+        """What is not seen: the home, Clew's own, temporary files, the sockets of the session.
+
+        Where the network is closed, those of the system's services, too: some of them would ask it.
+        """
         runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-        found = [Path("/tmp"), Path("/var/tmp"), Path(runtime), clew_home()]  # noqa: S108
+        sockets = Path("/run" if self.choice.sandbox == STRICT else runtime)
+        found = [Path("/tmp"), Path("/var/tmp"), sockets, clew_home()]  # noqa: S108
         return [place for place in found if place.is_dir()]
 
     def readable(self) -> list[Path]:
@@ -169,11 +211,11 @@ class _Places:
                 yield _own_place(name)
 
 
-def _bubblewrap(places: _Places, inside: Path) -> list[str]:
+def _bubblewrap(places: _Places, inside: Path, proxy: Proxy | None) -> list[str]:
     home = Path.home()
     words = [
-        str(shutil.which("bwrap")), "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev",
-        "--proc", "/proc",
+        str(shutil.which("bwrap")), *_unshared(places.choice.sandbox), "--ro-bind", "/", "/",
+        "--dev", "/dev", "--proc", "/proc",
     ]  # fmt: skip
     for place in places.hidden():
         words += ["--tmpfs", str(place)]
@@ -191,12 +233,13 @@ def _bubblewrap(places: _Places, inside: Path) -> list[str]:
     for place in places.sealed():
         words += ["--ro-bind-try", str(place), str(place)]
     for name in _SOCKETS:
-        if Path(name).exists():
+        if Path(name).exists() and proxy is None:
             words += ["--ro-bind", "/dev/null", str(Path(name).resolve())]
-    return [*words, "--chdir", str(places.worktree), "--"]
+    behind = proxy.gateway() if proxy is not None else []
+    return [*words, "--chdir", str(places.worktree), "--", *behind]
 
 
-def _sandbox_exec(places: _Places) -> list[str]:
+def _sandbox_exec(places: _Places, proxy: Proxy | None) -> list[str]:
     def listed(found: Iterable[Path]) -> str:
         quoted = (str(one.resolve()).replace("\\", "\\\\").replace('"', '\\"') for one in found)
         return " ".join(f'(subpath "{text}")' for text in dict.fromkeys(quoted))
@@ -210,7 +253,13 @@ def _sandbox_exec(places: _Places) -> list[str]:
         f"(deny file-read-data {listed([Path.home(), clew_home()])})"
         f"(allow file-read-data {listed([*places.readable(), *writable])})"
     )
-    return ["sandbox-exec", "-p", profile]
+    if proxy is None:
+        return ["sandbox-exec", "-p", profile]
+    port = proxy.listen_here()
+    allowed = " ".join(f'(remote ip "localhost:{one}")' for one in (port, *proxy.local_ports()))
+    profile += f"(deny network*)(allow network-outbound {allowed})"
+    settings = [f"{name}={value}" for name, value in proxy_variables(port).items()]
+    return ["sandbox-exec", "-p", profile, "/usr/bin/env", *settings]
 
 
 def _installation(program: Path) -> Iterator[Path]:

@@ -77,7 +77,12 @@ class Ending:
 
 
 def start_child(
-    command: Sequence[str], *, cwd: Path, variables: Mapping[str, str], stdin: Path | None = None
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    variables: Mapping[str, str],
+    stdin: Path | None = None,
+    descriptors: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session and group of its own; the given file is its input."""
     with open(stdin or os.devnull, "rb") as source:
@@ -89,6 +94,7 @@ def start_child(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=descriptors,
         )
 
 

@@ -7,6 +7,7 @@ kill at any moment leaves a run that `reconcile` can repair.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections import deque
@@ -22,7 +23,7 @@ from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
-from clew.work.agents.fence import fence_of
+from clew.work.agents.fence import Fence, fence_of
 from clew.work.agents.launch import git_directories, launch_of_run, run_variables
 from clew.work.agents.options import budget_note, prices_of
 from clew.work.agents.output import StreamReader
@@ -156,10 +157,9 @@ class Supervisor:
         shown = shown_command(command)
         self._log.state(f"setup: {shown} ({Consent(self._paths.root).to(command)})")
         deadline = time.monotonic() + self._run.plan.worktree.command_seconds
+        variables = run_variables(self._paths, self._run, path)
         ending = self._pump(
-            command_words(command),
-            path,
-            run_variables(self._paths, self._run, path),
+            lambda: start_child(command_words(command), cwd=path, variables=variables),
             on_line=lambda stream, text: self._log.add(
                 Event(EventKind.TEXT, text, {"stream": stream, "by": "setup"})
             ),
@@ -187,8 +187,8 @@ class Supervisor:
 
         def on_line(stream: str, line: str) -> None:
             text = secrets[stream].clean(line)
-            if fence.is_refusal(text):
-                self._log.state(f"the fence stopped a write: {clipped(text)}")
+            if stopped := fence.refusal(text):
+                self._log.state(f"the fence stopped {stopped}: {clipped(text)}")
             if stream == "stderr":
                 tail.append(text)
                 reader.read_error(text)
@@ -199,41 +199,50 @@ class Supervisor:
             if not reader.is_stuck:
                 watchdog.heard()
 
+        def limit() -> Failure | None:
+            self._tell_refused(fence)
+            return watchdog.broken(reader)
+
         note_places(self._workspace, self._run)
+        variables = run_variables(self._paths, self._run, tree.path)
         ending = self._pump(
-            [*fence.words, *launch.words],
-            tree.path,
-            {
-                **run_variables(self._paths, self._run, tree.path),
-                **launch.variables,
-                **fence.variables,
-            },
+            lambda: start_child(
+                [*fence.words, *launch.words],
+                cwd=tree.path,
+                variables={**variables, **launch.variables, **fence.variables},
+                stdin=launch.stdin,
+                descriptors=fence.descriptors,
+            ),
             on_line=on_line,
-            limit=lambda: watchdog.broken(reader),
-            stdin=launch.stdin,
+            limit=limit,
             on_start=self._agent_started,
             reader=reader,
         )
         for event in reader.rest():
             self._log.add(event)
+        self._take_down(fence)
+        self._record_end(ending, reader, "\n".join(tail))
+
+    def _take_down(self, fence: Fence) -> None:
+        self._tell_refused(fence)
         for name in fence.take_down():
             self._log.state(f"the fence kept this from the home: {name}")
-        self._record_end(ending, reader, "\n".join(tail))
+
+    def _tell_refused(self, fence: Fence) -> None:
+        for host in fence.refused_hosts():
+            self._log.state(f"the fence stopped a connection to {clipped(host)}")
 
     def _pump(
         self,
-        words: list[str],
-        cwd: Path,
-        variables: dict[str, str],
+        start: Callable[[], subprocess.Popen[bytes]],
         *,
         on_line: Callable[[str, str], None],
         limit: Callable[[], object | None],
-        stdin: Path | None = None,
         on_start: Callable[[int], None] | None = None,
         reader: StreamReader | None = None,
     ) -> Ending:
         self._raise_if_stopped()
-        child = start_child(words, cwd=cwd, variables=variables, stdin=stdin)
+        child = start()
 
         def check() -> object | None:
             self._beat(reader)
