@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 
 from clew.kit.errors import Invalid
-from clew.work.agents.network import Hosts, Place, Proxy
+from clew.work.agents.fence.network import Hosts, Place, Proxy
 
 SECONDS = 60
 

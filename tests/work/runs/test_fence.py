@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.work.agents import fence
-from clew.work.agents.fence import sandbox_of
-from clew.work.agents.network import Hosts, Proxy
+from clew.work.agents.fence import fence
+from clew.work.agents.fence.fence import sandbox_of
+from clew.work.agents.fence.network import Hosts, Proxy
 from clew.work.agents.options import WorkOptions
 from clew.work.model import AgentChoice
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from clew.kit.errors import Unavailable
-from clew.work.agents.fence import STRICT, _why_none
+from clew.work.agents.fence.fence import STRICT, _why_none
 from clew.work.agents.options import WorkOptions
 from tests.work.agents.test_network import page
 

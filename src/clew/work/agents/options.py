@@ -12,7 +12,7 @@ from typing import Any
 from clew.kit.errors import NotFound
 from clew.specs.model import Spec
 from clew.specs.store.config import Config
-from clew.work.agents.fence import sandbox_of
+from clew.work.agents.fence.fence import sandbox_of
 from clew.work.agents.programs import AGENTS, agent_named
 from clew.work.agents.usage import Price, Prices
 from clew.work.model import AgentChoice, Limits, RunPlan, WorktreeSettings

@@ -23,7 +23,7 @@ from clew.kit.text.redact import SecretLines
 from clew.kit.times import utc_text
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.work.agents.failures import Failure, Watchdog, failure_of
-from clew.work.agents.fence import Fence, fence_of
+from clew.work.agents.fence.fence import Fence, fence_of
 from clew.work.agents.launch import git_directories, launch_of_run, run_variables
 from clew.work.agents.options import budget_note, prices_of
 from clew.work.agents.output import StreamReader

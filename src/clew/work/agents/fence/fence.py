@@ -23,8 +23,8 @@ from clew.kit.paths import ProjectPaths
 from clew.kit.project import clew_home
 from clew.specs.store.config import Config, user_config
 from clew.specs.store.settings import SANDBOXES
-from clew.work.agents.gateway import proxy_variables
-from clew.work.agents.network import Hosts, Proxy
+from clew.work.agents.fence.gateway import proxy_variables
+from clew.work.agents.fence.network import Hosts, Proxy
 from clew.work.agents.programs import agent_named
 from clew.work.model import AgentChoice, Run
 from clew.work.paths import git_common_directory

@@ -24,7 +24,7 @@ def proxy_variables(port: int) -> Mapping[str, str]:
 
 
 def main(words: list[str]) -> None:
-    """`python -m clew.work.agents.gateway DESCRIPTOR PORTS PROGRAM [WORD]...`."""
+    """`python -m clew.work.agents.fence.gateway DESCRIPTOR PORTS PROGRAM [WORD]...`."""
     descriptor, ports, *command = words
     wanted = [0, *(int(port) for port in ports.split(",") if port)]
     listeners = [socket.create_server(("127.0.0.1", port), backlog=_BACKLOG) for port in wanted]

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from clew.kit.errors import Invalid
-from clew.work.agents import gateway
+from clew.work.agents.fence import gateway
 
 _HOST = re.compile(r"(\*\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 _USUAL_PORTS = frozenset({443, 80})

@@ -1,0 +1,1 @@
+"""A fence around an agent, and the proxy that is the way out of a closed one."""
