@@ -43,3 +43,22 @@ def private_home(tmp_path_factory, monkeypatch):
         encoding="utf-8",
     )
     return home
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server for all tests of a process."""
+    from tests.support.postgres import running_postgres, why_missing
+
+    if why_missing():
+        pytest.skip(why_missing())
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def team_database(postgres):
+    """The address of a place in that server with nothing in it."""
+    address = postgres.new_place()
+    yield address
+    postgres.drop_place(address)

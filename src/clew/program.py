@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from clew.work.workspace import Wiring
 
 
+def offer_engines() -> None:
+    """Let indexes be in PostgreSQL too."""
+    from clew.history.store.engines import offer
+    from clew.team.history.engine import PostgresEngine
+
+    offer(PostgresEngine(), "clew.team.history.pickaxe")
+
+
 def work_wiring() -> Wiring:
     """What starts of agents need of the rooms above theirs."""
     from clew.daemons import WIRING
@@ -108,6 +116,8 @@ def build_service(
     face: Face, options: Mapping[str, str], helpers: Helpers | None = None
 ) -> CatalogService:
     """The service behind a server: the offered tools with their rooms' prompts and resources."""
+    if options.get("database"):
+        offer_engines()
     offered = offered_tools(face, options)
     toolsets = {tool.toolset for tool in offered.values()}
     sources: list[Source] = []

@@ -54,10 +54,9 @@ store.close()
 STOPPED = """
 import os, signal, sys
 from pathlib import Path
-from clew.history.sync.repositories import index_lock
 from clew.history.store.sqlite import SqliteHistory
 store = SqliteHistory.open(Path(sys.argv[1]))
-with index_lock(store):
+with store.locked():
     os.kill(os.getpid(), signal.SIGSTOP)
 """
 

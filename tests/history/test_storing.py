@@ -10,7 +10,7 @@ import pytest
 from clew.history.git.stream import DiffReader, read_commits
 from clew.history.store.sqlite import SqliteHistory, migrations
 from clew.history.sync.ingest import sync_repo
-from clew.history.sync.repositories import index_lock, register
+from clew.history.sync.repositories import register
 from clew.history.sync.sync import bring_up_to_date
 from clew.kit.git import GitError
 from clew.kit.sqlite import open_database
@@ -196,19 +196,19 @@ def test_a_sync_that_fails_in_the_middle_leaves_no_thread(repository, tmp_path, 
 def test_a_sync_that_may_skip_leaves_when_another_one_waits(repository, tmp_path, monkeypatch):
     store = SqliteHistory.create(tmp_path / "db")
     repo = register(store, repository.path, name="r")
-    waits = threading.Event()
+    waits, take = threading.Event(), SqliteHistory.locked
 
-    def noted_lock(of):
+    def noted_lock(of, repo_id=None):
         waits.set()
-        return index_lock(of)
+        return take(of, repo_id)
 
     def wait():
         other = SqliteHistory.open(tmp_path / "db")
         bring_up_to_date(other, repo, may_skip=True)
         other.close()
 
-    monkeypatch.setattr("clew.history.sync.sync.index_lock", noted_lock)
-    with index_lock(store):
+    monkeypatch.setattr(SqliteHistory, "locked", noted_lock)
+    with take(store):
         thread = threading.Thread(target=wait)
         thread.start()
         assert waits.wait(30)

@@ -44,6 +44,12 @@ SERVE_OPTIONS = (
     ),
     ServeOption("--project", "Project directory.", takes="DIRECTORY", variable="CLEW_PROJECT"),
     ServeOption("--db", "Path of the history index.", takes="FILE", variable="COMMITMUX_DB"),
+    ServeOption(
+        "--database",
+        "Address of a team's database, postgresql://…",
+        takes="ADDRESS",
+        variable="CLEW_DATABASE",
+    ),
     ServeOption("--http", "Serve HTTP instead of standard input and output."),
     ServeOption("--host", "With --http: address to listen on (127.0.0.1).", takes="ADDRESS"),
     ServeOption("--port", "With --http: port to listen on (8765; 0 picks one).", takes="PORT"),

@@ -66,10 +66,12 @@ def web(
     """
     _require_web()
     from clew.kit.project import find_project
+    from clew.program import offer_engines
     from clew.web.site import Site
 
     root = find_project(project)
     settings = {"project": str(root), **({"db": db} if db else {})}
+    offer_engines()
     if export is not None:
         return _export(Site(root, settings=settings, read_only=True, is_export=True), export)
     from clew.protocol.http.guard import LOOPBACK, bare_host

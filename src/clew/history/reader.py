@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any
 
+from clew.history.store.engines import index_address, is_remote, read_index
 from clew.history.store.interface import HistoryStore
-from clew.history.store.sqlite import SqliteHistory, database_path
 from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
@@ -24,20 +25,24 @@ def reading_store(call: Call) -> HistoryStore:
     Also when others changed a file that SQLite takes for unchangeable, because it lies where this
     process may not write.
     """
-    path = database_path(call.settings)
-    found = path.stat() if path.exists() else None
-    changed = found.st_mtime_ns if found and is_frozen(path) else 0
-    identity = (str(path), found.st_ino if found else 0, changed)
+    address = index_address(call.settings)
+    identity = (address,) if is_remote(address) else _identity(Path(address))
     if getattr(_opened, "identity", None) != identity:
         if getattr(_opened, "closing", None) is not None:
             _opened.closing()
         _opened.identity = _opened.closing = None
-        _opened.store = SqliteHistory.read(path)
+        _opened.store = read_index(address)
         # At the end of the thread, or of the program.
         _opened.closing = weakref.finalize(threading.current_thread(), _opened.store.close)
         _opened.identity = identity
     store: HistoryStore = _opened.store
     return store
+
+
+def _identity(path: Path) -> tuple[object, ...]:
+    found = path.stat() if path.exists() else None
+    changed = found.st_mtime_ns if found and is_frozen(path) else 0
+    return str(path), found.st_ino if found else 0, changed
 
 
 def looked_up(

@@ -11,6 +11,7 @@ import zstandard
 from clew.history.model import CommitMeta, Repo, first_id, last_id
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import UNREADABLE, index_commit
+from clew.team.history.store import PostgresHistory
 
 DAY = 86_400
 START = 1_000 * DAY
@@ -18,17 +19,24 @@ ANN = ("Ann", "ann@example.com")
 BEN = ("Ben", "Ben@example.com")
 
 # Whoever adds an implementation of HistoryStore adds it here, and every test runs on it.
-FACTORIES = {"sqlite": SqliteHistory.create}
+ENGINES = ("sqlite", "postgres")
 
 
-@pytest.fixture(params=FACTORIES)
+@pytest.fixture(params=ENGINES)
 def make_store(request, tmp_path):
-    """Opens the store of a name, as often as wanted; all are closed in the end."""
+    """Opens the same store as often as wanted; all are closed in the end."""
     opened = []
+    if request.param == "postgres":
+        address = request.getfixturevalue("team_database")
 
-    def make(name="db"):
-        opened.append(FACTORIES[request.param](tmp_path / name))
-        return opened[-1]
+    def make():
+        made = (
+            PostgresHistory.create(address)
+            if request.param == "postgres"
+            else SqliteHistory.create(tmp_path / "db")
+        )
+        opened.append(made)
+        return made
 
     yield make
     for store in opened:

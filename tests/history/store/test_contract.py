@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,6 +78,22 @@ def test_what_is_remembered_is_made_again_after_a_change(make_store, store, repo
     with store.writing():
         store.set_tips(repo.repo_id, {"HEAD": sha_of("Empty")})
     assert ask() == 2
+
+
+def test_one_at_a_time_writes_commits_of_a_repository(make_store, store, repo, other):
+    second = make_store()
+    entered = threading.Event()
+
+    def enter():
+        with second.locked(repo.repo_id):
+            entered.set()
+
+    thread = threading.Thread(target=enter)
+    with store.locked(repo.repo_id):
+        thread.start()
+        assert not entered.wait(0.2)
+    thread.join(60)
+    assert entered.is_set()
 
 
 # Repositories.
@@ -358,4 +375,4 @@ def test_every_operation_is_held_to_the_contract():
     operations = {name for name in vars(HistoryStore) if not name.startswith("_")}
     written = "".join(file.read_text() for file in Path(__file__).parent.glob("*.py"))
     called = set(re.findall(r"\b(?:store|reader|seen)\.(\w+)\(", written))
-    assert operations - called - {"path"} == set()
+    assert operations - called - {"path", "visible", "address"} == set()

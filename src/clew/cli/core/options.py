@@ -26,7 +26,11 @@ project_option = click.option(
     help="Project directory (default: the current one).",
 )
 database_option = click.option(
-    "--db", metavar="FILE", help="Path of the history index. Also COMMITMUX_DB."
+    "--db",
+    "--database",
+    "db",
+    metavar="FILE",
+    help="File of the history index, or postgresql://… Also COMMITMUX_DB and CLEW_DATABASE.",
 )
 
 

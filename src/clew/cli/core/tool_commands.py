@@ -113,6 +113,10 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
         for name, value in sent.items()
         if value is not None and value is not False and value != []
     }
+    if settings.get("db") or os.environ.get("CLEW_DATABASE"):
+        from clew.program import offer_engines
+
+        offer_engines()
     call = Call(settings={name: _place(value) for name, value in settings.items() if value})
     answer = tool.handler({**arguments, **declared.given}, call)
     data: Any = answer.data

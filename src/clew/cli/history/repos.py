@@ -14,7 +14,7 @@ from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
-from clew.kit.errors import ClewError, UsageError
+from clew.kit.errors import ClewError, Invalid, UsageError
 from clew.kit.outcome import Outcome, Table
 
 _one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
@@ -121,10 +121,13 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
 @database_option
 def install_hook(name: str, *, remove: bool, db: str | None) -> Outcome:
     """Sync automatically after every commit, merge and rewrite. Existing hooks are kept."""
+    from clew.history.store.engines import is_remote
     from clew.history.sync.hooks import install_hooks, remove_hooks
 
     store = open_index(db, for_writing=True)
     repo = store.find_repo(name)
+    if is_remote(store.address):
+        raise Invalid("Hooks are for an index on this machine", "Run 'clew worker --queue sync'.")
     changes = remove_hooks(repo) if remove else install_hooks(repo, store.path)
     data = [{"path": str(change.path), "deed": change.deed} for change in changes]
     lines = [f"{change.path.name}: {change.deed} ({change.path})" for change in changes]

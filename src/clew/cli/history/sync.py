@@ -18,6 +18,7 @@ from clew.cli.core.command_table import HISTORY_COMMANDS
 from clew.cli.core.options import database_option, flag
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
+from clew.history.sync.repositories import without_password
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
@@ -33,19 +34,21 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
 
 
-def history_path(db: str | None) -> Path:
+def history_address(db: str | None) -> str:
     """Where the index is."""
-    from clew.history.store.sqlite import database_path
+    from clew.history.store.engines import index_address
+    from clew.program import offer_engines
 
-    return database_path({"db": db} if db else {})
+    offer_engines()
+    return index_address({"database": db} if db else {})
 
 
 def open_index(db: str | None, *, for_writing: bool = False) -> HistoryStore:
     """The index, open until the command ends."""
-    from clew.history.store.sqlite import SqliteHistory
+    from clew.history.store import engines
 
-    path = history_path(db)
-    store = SqliteHistory.open(path) if for_writing else SqliteHistory.read(path)
+    address = history_address(db)
+    store = engines.open_index(address) if for_writing else engines.read_index(address)
     click.get_current_context().call_on_close(store.close)
     return store
 
@@ -54,13 +57,14 @@ def open_index(db: str | None, *, for_writing: bool = False) -> HistoryStore:
 @database_option
 def init(db: str | None) -> Outcome:
     """Create the index."""
-    from clew.history.store.sqlite import SqliteHistory
+    from clew.history.store.engines import create_index, is_remote
 
-    path = history_path(db)
-    existed = path.exists()
-    SqliteHistory.create(path).close()
+    address = history_address(db)
+    existed = not is_remote(address) and Path(address).exists()
+    create_index(address).close()
     words = "Database already initialized" if existed else "Initialized commitmux database"
-    return Outcome({"db": str(path), "created": not existed}, (f"{words} at {path}",))
+    shown = without_password(address) if is_remote(address) else address
+    return Outcome({"db": shown, "created": not existed}, (f"{words} at {shown}",))
 
 
 @command()

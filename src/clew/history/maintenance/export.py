@@ -11,7 +11,7 @@ from pathlib import Path
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory, migrations
-from clew.history.sync.repositories import check_name, index_lock
+from clew.history.sync.repositories import check_name
 from clew.history.sync.sync import copy_repo
 from clew.kit.errors import Conflict, Invalid, Unavailable
 
@@ -45,7 +45,7 @@ def attach_snapshot(store: HistoryStore, file: Path, name: str | None = None) ->
         try:
             repo = _only_repo(source, file)
             wanted = check_name(name if name is not None else repo.name)
-            with index_lock(store):
+            with store.locked():
                 return _attach(store, source, repo, wanted)
         except (sqlite3.DatabaseError, Unavailable, ValueError) as error:
             raise Invalid(f"{file} is damaged: {error}", "Make the snapshot again.") from error

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.repositories import index_lock
 
 _DAY = 86_400
 
@@ -26,7 +25,7 @@ class Freed:
 def collect(store: HistoryStore, days: int = 30, *, dry_run: bool = False) -> Freed:
     """Drop unreachable commits that are older, then what is left without a use."""
     before = store.size()
-    with index_lock(store):
+    with store.locked():
         with store.writing(discard=dry_run):
             old = store.unreachable_before(int(time.time()) - days * _DAY)
             commits = store.delete_commits(old)

@@ -12,14 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 from clew.history.lookup import bounded, briefs, chosen_repos, time_range
 from clew.history.model import Repo
 from clew.history.search.pathmatch import matching_paths
+from clew.history.store.engines import pickaxe_module, read_index
 from clew.history.store.interface import Dated, HistoryStore
-from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.diff import FileDiff, file_diffs, sections
 
@@ -68,15 +68,18 @@ def find_changes(  # noqa: PLR0913 - a question has as many filters as it has
         re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise Invalid(f"Not a regular expression: {error}") from None
-    return _search_apart(store.path, asked)
+    return _search_apart(store, asked)
 
 
-def _search_apart(database: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def _search_apart(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
     """The same search in a process that can be ended."""
+    visible = None if store.visible is None else sorted(store.visible)
+    given = {"index": store.address, "visible": visible, "asked": asked}
+    module = pickaxe_module(store.address) or "clew.history.questions.pickaxe"
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "clew.history.questions.pickaxe", str(database)],
-            input=json.dumps(asked).encode(),
+            [sys.executable, "-m", module],
+            input=json.dumps(given).encode(),  # not as an argument: it may have a password
             capture_output=True,
             timeout=_PATTERN_SECONDS,
             check=False,
@@ -249,8 +252,10 @@ def _pattern_matcher(asked: dict[str, Any]) -> Matcher:
 
 def main() -> None:
     """Search as the process that was started for a pattern."""
-    with SqliteHistory.read(Path(sys.argv[1])) as store:
-        json.dump(_search(store, json.load(sys.stdin)), sys.stdout)
+    given = json.load(sys.stdin)
+    visible = None if given["visible"] is None else frozenset(given["visible"])
+    with closing(read_index(given["index"], visible)) as store:
+        json.dump(_search(store, given["asked"]), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ _LARGEST_STORED = 4 * LARGEST_PATCH  # replacing secrets can make a patch longer
 class SqliteBase:
     """One connection to the index."""
 
+    visible: frozenset[int] | None = None  # a file is its user's alone
+
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         self.path = path

@@ -200,6 +200,14 @@ class HistoryStore(Protocol):
 
     path: Path  # files that belong to the index lie beside it
 
+    @property
+    def visible(self) -> frozenset[int] | None:
+        """The repositories that whoever asks may see; None: all."""
+
+    @property
+    def address(self) -> str:
+        """Where the index is: what opens it again."""
+
     def close(self) -> None:
         """Release what the store holds."""
 
@@ -211,6 +219,9 @@ class HistoryStore(Protocol):
 
     def remembered(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         """What `make` gave for this key, made again once anything was written to the index."""
+
+    def locked(self, repo_id: int | None = None) -> AbstractContextManager[None]:
+        """Held by whoever reads commits in or takes them out: one for each repository, or for all."""
 
     # Repositories, and how far each is indexed.
 

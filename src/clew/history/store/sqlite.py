@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,6 +15,7 @@ from clew.history.store.repositories import SqliteRepositories
 from clew.history.store.text import SqliteText
 from clew.history.store.writes import SqliteWrites
 from clew.kit.errors import ClewError, Unavailable
+from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
 
 _Value = TypeVar("_Value")
@@ -84,6 +85,15 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def address(self) -> str:
+        """Where the index is."""
+        return str(self.path)
+
+    def locked(self, repo_id: int | None = None) -> AbstractContextManager[None]:
+        """One process at a time reads commits in or takes them out, of whichever repository."""
+        return locked(self.path.with_name(f"{self.path.name}.lock"), LONG_LOCK_TIMEOUT)
 
     def close(self) -> None:
         """Close the connection."""

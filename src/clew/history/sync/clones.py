@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.repositories import check_filters, check_name, index_lock, is_taken, remove
+from clew.history.sync.repositories import check_filters, check_name, is_taken, remove
 from clew.kit.errors import Conflict, Invalid, Unavailable
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, git_line, run_git, run_network_git
@@ -116,7 +116,7 @@ def remove_with_clone(store: HistoryStore, name: str) -> tuple[int, Path | None]
     place = Path(repo.local_path)
     if not (repo.managed_clone and is_own_clone(store, place)):
         return count, None
-    with index_lock(store):
+    with store.locked():
         shutil.rmtree(place)
     return count, place
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from clew.history.store.interface import HistoryStore
 from clew.history.sync.refs import read_tips
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.git import ForeignRepository, GitError, git_line, guard, run_git
-from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 
 _READ_ANEW = ("exclude_prefixes", "author_filter")
 _NAME = re.compile(r"[\w.@+][\w.@+~ /-]{0,199}")
@@ -149,10 +147,5 @@ def _new_place(repo: Repo, path: Path) -> str:
 
 def remove(store: HistoryStore, name: str) -> int:
     """Forget a repository and everything indexed of it; how many commits that were."""
-    with index_lock(store), store.writing():
+    with store.locked(), store.writing():
         return store.remove_repo(store.find_repo(name).repo_id)
-
-
-def index_lock(store: HistoryStore) -> AbstractContextManager[None]:
-    """Held by whoever reads commits in or takes them out, so that there is one at a time."""
-    return locked(store.path.with_name(f"{store.path.name}.lock"), LONG_LOCK_TIMEOUT)

@@ -15,7 +15,6 @@ from clew.history.store.sqlite import SqliteHistory
 from clew.history.store.vectors import WITH_SYNC, VectorFile, vectors_path
 from clew.history.sync.clones import fetch_clone
 from clew.history.sync.ingest import SyncResult, sync_repo
-from clew.history.sync.repositories import index_lock
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.locks import HeldLock, try_lock
 
@@ -45,7 +44,7 @@ def bring_up_to_date(
     try:
         if repo.managed_clone:
             _fetch(store, repo)
-        with index_lock(store):
+        with store.locked(repo.repo_id):
             _leave(queue, waiting)
             done = _rebuild(store, repo, progress) if full else sync_repo(store, repo, progress)
     finally:

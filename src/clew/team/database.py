@@ -1,0 +1,282 @@
+"""One connection to PostgreSQL: opened when needed, again when lost, and its schema brought up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from clew.kit.errors import Conflict, Unavailable
+from clew.kit.sqlite import read_migrations
+
+Row = tuple[Any, ...]
+_LOCK_SPACE = 0x636C6577  # of advisory locks: nobody else's numbers are taken
+_MIGRATING = 1
+_PATIENCE = 20.0
+_FIRST_NAP = 0.05
+_LONGEST_NAP = 1.0
+_AGAIN = ("SELECT", "WITH", "BEGIN")
+_HINT = "See that PostgreSQL runs and that the address is right: CLEW_DATABASE, or --database."
+
+
+class Database:
+    """A connection that comes back after a restart of the server, and never inside a transaction."""
+
+    def __init__(self, address: str, *, writes: bool = True, patience: float = _PATIENCE) -> None:
+        self.address = address
+        self._writes = writes
+        self._patience = patience
+        self._connection: psycopg.Connection[Row] | None = None
+        self._pins = 0
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @property
+    def connection(self) -> psycopg.Connection[Row]:
+        """The connection, opened if there is none; a lost one stays lost while something is held."""
+        if self._connection is not None and self._connection.closed and not self._pins:
+            self._connection = None
+        if self._connection is None:
+            self._connection = connect(self.address, writes=self._writes, patience=self._patience)
+        return self._connection
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        idle = psycopg.pq.TransactionStatus.IDLE
+        open_one = self._connection
+        return (
+            open_one is not None
+            and not open_one.closed
+            and open_one.info.transaction_status != idle
+        )
+
+    def rows(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> list[Row]:
+        """What a statement finds."""
+        return self._run(statement, values).fetchall()
+
+    def row(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> Row | None:
+        """The first row that a statement finds."""
+        return self._run(statement, values).fetchone()
+
+    def run(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> int:
+        """Execute a statement; how many rows it changed."""
+        return self._run(statement, values).rowcount
+
+    def script(self, text: str) -> None:
+        """Execute several statements."""
+        self.connection.execute(sql.SQL(text))
+
+    def _run(
+        self, statement: str, values: Sequence[object] | dict[str, object]
+    ) -> psycopg.Cursor[Row]:
+        with failing_plainly():
+            free = not self._pins and not self.in_transaction
+            try:
+                return self._execute(statement, values)
+            except psycopg.OperationalError:
+                # A restart of the server ends connections; what only reads, or begins, is asked again.
+                if not (free and statement.startswith(_AGAIN) and self.connection_is_lost()):
+                    raise
+            return self._execute(statement, values)
+
+    def _execute(
+        self, statement: str, values: Sequence[object] | dict[str, object]
+    ) -> psycopg.Cursor[Row]:
+        query = sql.SQL(statement)
+        return self.connection.execute(query, values or None, prepare=False)
+
+    def connection_is_lost(self) -> bool:
+        """Whether there was a connection and the server or the network ended it."""
+        return self._connection is not None and bool(self._connection.closed)
+
+    def copy(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Write rows by COPY."""
+        if not rows:
+            return
+        with (
+            failing_plainly(),
+            self.connection.cursor() as cursor,
+            cursor.copy(sql.SQL(statement)) as target,
+        ):
+            for row in rows:
+                target.write_row(row)
+
+    @contextmanager
+    def transaction(self, how: str = "BEGIN", *, discard: bool = False) -> Iterator[None]:
+        """All of it or nothing; with `discard` nothing in any case."""
+        self._run(how, ())
+        try:
+            yield
+            with failing_plainly():
+                self.connection.execute("ROLLBACK" if discard else "COMMIT")
+        except BaseException:
+            if self.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def locked(self, *keys: tuple[int, bool], timeout: float) -> Iterator[None]:
+        """Hold advisory locks, each a number and whether it is shared, on this very connection.
+
+        It is not opened again meanwhile: with the connection the locks are gone.
+        """
+        held: list[tuple[int, bool]] = []
+        self.connection  # noqa: B018 - opened before it is pinned
+        self._pins += 1
+        try:
+            for number, is_shared in keys:
+                self._acquire(number, shared=is_shared, timeout=timeout)
+                held.append((number, is_shared))
+            yield
+        finally:
+            self._pins -= 1
+            for number, is_shared in reversed(held):
+                self._release(number, shared=is_shared)
+
+    def _acquire(self, number: int, *, shared: bool, timeout: float) -> None:
+        kind = "_shared" if shared else ""
+        limit, nap = time.monotonic() + timeout, _FIRST_NAP
+        while True:
+            row = self.row(
+                f"SELECT pg_try_advisory_lock{kind}(%s, %s)",
+                (_signed(_LOCK_SPACE), _signed(number)),
+            )
+            if row is not None and row[0]:
+                return
+            if time.monotonic() > limit:
+                raise Conflict(f"Another worker holds lock {number} for more than {timeout:.0f} s")
+            time.sleep(nap)
+            nap = min(nap * 2, _LONGEST_NAP)
+
+    def _release(self, number: int, *, shared: bool) -> None:
+        if self._connection is None or self._connection.closed:
+            return
+        kind = "_shared" if shared else ""
+        self.row(
+            f"SELECT pg_advisory_unlock{kind}(%s, %s)", (_signed(_LOCK_SPACE), _signed(number))
+        )
+
+
+def _signed(number: int) -> int:
+    """A number as PostgreSQL's four bytes hold it."""
+    return (number & 0xFFFFFFFF) - ((number & 0x80000000) << 1)
+
+
+@contextmanager
+def failing_plainly() -> Iterator[None]:
+    """A failure of the database as one that a user understands."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise Unavailable(f"The database does not answer: {first_line(error)}", _HINT) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of the server says, in short and without an address."""
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def connect(
+    address: str, *, writes: bool = True, patience: float = _PATIENCE
+) -> psycopg.Connection[Row]:
+    """A connection in autocommit; tried again for a while where the server is just starting."""
+    limit, nap = time.monotonic() + patience, _FIRST_NAP
+    while True:
+        try:
+            return psycopg.connect(
+                _complete(address, writes=writes), autocommit=True, prepare_threshold=None
+            )
+        except psycopg.OperationalError as error:
+            if time.monotonic() > limit:
+                raise Unavailable(
+                    f"The database does not answer: {first_line(error)}", _HINT
+                ) from error
+            time.sleep(nap)
+            nap = min(nap * 2, _LONGEST_NAP)
+        except psycopg.Error as error:
+            raise Unavailable(f"Not a usable address: {first_line(error)}", _HINT) from error
+
+
+@cache
+def _complete(address: str, *, writes: bool) -> str:
+    """The address with what the reader did not say: a lost peer is noticed, plans fit their values."""
+    given = conninfo_to_dict(address)
+    usual: dict[str, str | int | None] = {
+        "application_name": "clew",
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 20_000,
+        "target_session_attrs": "read-write" if writes else "any",
+    }
+    options = f"-c jit=off -c default_transaction_read_only={'off' if writes else 'on'}"
+    given["options"] = f"{options} {given.get('options', '')}".strip()
+    return make_conninfo("", **{**usual, **given})
+
+
+def migrations() -> tuple[str, ...]:
+    """The scripts that make the schema, one for each version."""
+    return read_migrations(Path(__file__).parent / "migrations")
+
+
+def migrate(database: Database) -> None:
+    """Bring the schema up to date; one process does it, the others wait."""
+    with database.locked((_MIGRATING, False), timeout=600):
+        database.run(
+            "CREATE TABLE IF NOT EXISTS clew_schema (version integer NOT NULL, oldest integer)"
+        )
+        version = schema_version(database)
+        _refuse_newer(database, version)
+        for number, script in enumerate(migrations()[version:], start=version + 1):
+            with database.transaction():
+                database.script(script)
+                database.run("DELETE FROM clew_schema")
+                database.run("INSERT INTO clew_schema VALUES (%s, %s)", (number, _OLDEST))
+
+
+_OLDEST = 1  # the oldest program that works on the schema as it is now
+
+
+def require_schema(database: Database) -> None:
+    """Refuse a database that this program cannot read."""
+    version = schema_version(database)
+    if version < len(migrations()):
+        raise Unavailable(
+            f"The database has schema {version}, this Clew needs {len(migrations())}",
+            "Run 'clew team migrate'.",
+        )
+    _refuse_newer(database, version)
+
+
+def _refuse_newer(database: Database, version: int) -> None:
+    own = len(migrations())
+    if version <= own:
+        return
+    row = database.row("SELECT oldest FROM clew_schema")
+    if row is None or row[0] is None or row[0] > own:
+        raise Unavailable(
+            f"The database was made by a newer Clew (schema {version}; this one knows {own})",
+            "Upgrade Clew.",
+        )
+
+
+def schema_version(database: Database) -> int:
+    """The number of the last migration that the database has seen; 0 of one without any."""
+    known = database.row("SELECT to_regclass('clew_schema') IS NOT NULL")
+    if known is None or not known[0]:
+        return 0
+    row = database.row("SELECT version FROM clew_schema")
+    return 0 if row is None else int(row[0])

@@ -1,0 +1,124 @@
+"""What all parts of the PostgreSQL store share: the connection, and SQL that several of them use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from clew.history.model import PLACE_BITS, Repo, first_id, last_id
+from clew.history.store.interface import CommitRecord, Span
+from clew.team.database import Database, Row
+
+COUNTED = "c.reachable AND length(c.parents) <= 20"
+RECORD = (
+    "c.id, encode(c.sha, 'hex'), c.subject, c.body, a.name, c.author_time, c.commit_time,"
+    " c.preview, c.reachable"
+)
+AUTHOR = "JOIN people a ON a.person_id = c.author_id"
+_NUL, _STAND_IN = "\x00", "\uffff"  # PostgreSQL has no texts with NUL; nobody writes U+FFFF
+_RANGES = 40
+
+
+class PostgresBase:
+    """One connection to the index, and the repositories that whoever asks may see."""
+
+    def __init__(self, database: Database, path: Path, visible: frozenset[int] | None) -> None:
+        self.database = database
+        self.path = path
+        self.visible = visible
+
+    def _sees(self, commit_id: int) -> bool:
+        """Whether a commit is of a repository that may be seen."""
+        return self.visible is None or commit_id >> PLACE_BITS in self.visible
+
+    def _seen(self, ids: Iterable[int]) -> list[int]:
+        return [one for one in ids if self._sees(one)]
+
+    def _scope(self, column: str) -> str:
+        """The condition that a commit may be seen; its numbers are ours, so they stand in the SQL."""
+        if self.visible is None:
+            return "TRUE"
+        return among(sorted(self.visible), column)
+
+    def _repo_ids(self) -> list[int]:
+        """The repositories that may be seen, the last added first."""
+        rows = self.database.rows("SELECT repo_id FROM repos ORDER BY repo_id DESC")
+        return [row[0] for row in rows if self.visible is None or row[0] in self.visible]
+
+    def _records(self, statement: str, values: tuple[object, ...]) -> list[CommitRecord]:
+        """What a statement that selects `RECORD` finds."""
+        return [record(row) for row in self.database.rows(statement, values)]
+
+    def _paged(self, statement: str, span: Span, size: int) -> Iterator[Row]:
+        """Rows by id, read a page at a time: the first column is the id, the statement ends in WHERE."""
+        low, high = span
+        while True:
+            rows = self.database.rows(
+                f"{statement} BETWEEN %s AND %s ORDER BY 1 LIMIT %s", (low, high, size)
+            )
+            yield from rows
+            if len(rows) < size:
+                return
+            low = rows[-1][0] + 1
+
+
+def record(row: Row) -> CommitRecord:
+    """A commit of a row that selects `RECORD`."""
+    number, sha, subject, body, author, date, committed, preview, reachable = row
+    return CommitRecord(
+        number, sha, shown(subject), shown_or_none(body), shown(author), date, committed,
+        shown(preview), reachable,
+    )  # fmt: skip
+
+
+def stored(text: str) -> str:
+    """A text as PostgreSQL can hold it."""
+    return text.replace(_NUL, _STAND_IN) if _NUL in text else text
+
+
+def shown(text: str) -> str:
+    """A stored text as it was."""
+    return text.replace(_STAND_IN, _NUL) if _STAND_IN in text else text
+
+
+def stored_or_none(text: str | None) -> str | None:
+    """A text that may be missing, as PostgreSQL can hold it."""
+    return None if text is None else stored(text)
+
+
+def shown_or_none(text: str | None) -> str | None:
+    """A stored text that may be missing, as it was."""
+    return None if text is None else shown(text)
+
+
+def sayable(texts: Iterable[str]) -> list[str]:
+    """The texts that can be in a database at all: Unicode, without NUL."""
+    return [text for text in texts if _is_sayable(text)]
+
+
+def _is_sayable(text: str) -> bool:
+    return _NUL not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def span_of(repo_id: int) -> Span:
+    """The ids that commits of a repository have."""
+    return first_id(repo_id), last_id(repo_id)
+
+
+def among(repo_ids: Collection[int], column: str = "c.id") -> str:
+    """The condition that a commit is of one of these repositories.
+
+    As ranges where they are few: then only their partitions are looked at.
+    """
+    numbers = [int(number) for number in repo_ids]
+    if not numbers:
+        return "FALSE"
+    if len(numbers) > _RANGES:
+        return f"{column} >> {PLACE_BITS} IN ({', '.join(map(str, numbers))})"
+    either = (f"{column} BETWEEN {first_id(one)} AND {last_id(one)}" for one in numbers)
+    return f"({' OR '.join(either)})"
+
+
+def of_repos(repos: Collection[Repo], column: str = "c.id") -> str:
+    """The condition that a commit is of one of these repositories."""
+    return among([repo.repo_id for repo in repos], column)
