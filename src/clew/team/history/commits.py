@@ -37,6 +37,7 @@ _STORED = """
     WHERE c.id
 """
 _PAGE = 500
+_PATCHES = 64
 _LONG_PAGE = 20_000
 
 
@@ -112,6 +113,22 @@ class PostgresCommits(PostgresBase):
             (commit_id, largest, largest),
         )
         return None if row is None else raw_patch(row[0])
+
+    def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The patches of those of these commits that have one, in this order."""
+        wanted = self._seen(ids)
+        for start in range(0, len(wanted), _PATCHES):
+            part = wanted[start : start + _PATCHES]
+            rows = self.database.rows(
+                "SELECT c.id, p.blob FROM commit_rows c JOIN patch_rows p"
+                " ON p.patch_id = c.patch_id WHERE c.id = ANY(%s)",
+                (part,),
+            )
+            found: dict[int, bytes] = dict(rows)
+            for number in part:
+                patch = raw_patch(found.get(number))
+                if patch is not None:
+                    yield number, patch
 
     def stored_commit(self, repo_id: int, sha: str) -> tuple[IndexedCommit, bytes | None] | None:
         """One commit as it was written, and its patch."""

@@ -14,7 +14,7 @@ files, addresses and numbers of them. Each lexeme begins with a sign that says w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from zlib import crc32
 
@@ -26,6 +26,7 @@ from clew.team.history.expressions import Expression, Phrase, parse
 
 # How large the parts of the history are, as bits of a commit's place.
 LEVELS = (10, 13, 16, 19)
+_MOST_PARTS = 16
 _LONGEST_WORD = 200
 _MOST_BITS = 8
 _LARGEST = 900_000  # bytes of lexemes; PostgreSQL takes 1 MB
@@ -112,18 +113,24 @@ def within(query: str, span: Span, bits: int | None) -> str:
     return f"({query}) & ({' | '.join(parts)})"
 
 
-def text_query(expression: str) -> tuple[str, str, str, str]:
-    """An expression as tsquery; and its words in messages, paths and diffs, for ranking."""
-    tree = parse(expression)
-    words = list(dict.fromkeys(_wanted_words(tree)))
-    return (
-        _written(tree),
-        *(_any_of(words, sign) for sign in (":", "/", "")),
-    )  # type: ignore[return-value]
+def text_query(expression: str) -> str:
+    """An expression as a tsquery."""
+    return _written(parse(expression))
 
 
-def _any_of(words: Iterable[tuple[str, bool]], sign: str) -> str:
-    return " | ".join(_lexeme(sign + word, is_begun) for word, is_begun in words) or _NOTHING
+def wanted_words(expression: str) -> list[tuple[str, str, str]]:
+    """Each word that an expression wants, as it is looked for in messages, paths and diffs."""
+    found = dict.fromkeys(_wanted_words(parse(expression)))
+    return [
+        (_lexeme(f":{word}", begun), _lexeme(f"/{word}", begun), _lexeme(word, begun))
+        for word, begun in found
+    ]
+
+
+def coarseness(span: Span) -> int | None:
+    """The smallest parts of the history of which a few cover a span."""
+    size = (span[1] & LAST_PLACE) - (span[0] & LAST_PLACE)
+    return next((bits for bits in LEVELS if size >> bits < _MOST_PARTS), None)
 
 
 def _wanted_words(tree: Expression) -> Iterator[tuple[str, bool]]:

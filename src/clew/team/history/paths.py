@@ -64,8 +64,8 @@ class PostgresPaths(PostgresBase):
             inside = f" AND f.path_id IN (SELECT path_id FROM paths WHERE {below})"
             values += ends
         rows = self.database.rows(
-            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed FROM commit_rows c"
-            " JOIN file_rows f ON f.commit_id = c.id"
+            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed, c.commit_time"
+            " FROM commit_rows c JOIN file_rows f ON f.commit_id = c.id"
             f" WHERE {COUNTED} AND c.id BETWEEN %s AND %s AND f.commit_id BETWEEN %s AND %s{inside}"
             f" AND {self._scope('c.id')}",
             values,
@@ -103,14 +103,14 @@ class PostgresPaths(PostgresBase):
     def hotspots(
         self,
         repos: Collection[Repo],
-        times: tuple[int, int],
+        committed: tuple[int, int],
         paths: Collection[int] | None,
         most: int,
     ) -> tuple[int, list[Hotspot]]:
-        """How many paths changed in a time, and those that most commits changed."""
+        """How many paths were changed by commits of a time, and those that most changed."""
         condition = f"{of_repos(repos)} AND {of_repos(repos, 'f.commit_id')} AND {COUNTED}"
-        condition += f" AND c.author_time BETWEEN %s AND %s AND {self._scope('c.id')}"
-        values: list[object] = [*times]
+        condition += f" AND c.commit_time BETWEEN %s AND %s AND {self._scope('c.id')}"
+        values: list[object] = [*committed]
         if paths is not None:
             condition += " AND f.path_id = ANY(%s)"
             values.append(list(paths))

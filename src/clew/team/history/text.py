@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
+from math import log
 
-from clew.history.model import Repo
+from clew.history.model import PLACE_BITS, Repo, first_id
+from clew.history.store.base import UNSEARCHED
 from clew.history.store.interface import (
+    EVER,
     CommitFilter,
     CommitRecord,
     Dated,
     Match,
+    MessageRecord,
     Span,
     Touch,
     any_phrase,
@@ -37,18 +41,31 @@ from clew.team.history.lexemes import (
     LEVELS,
     MESSAGE_WEIGHTS,
     PATH_WEIGHTS,
+    coarseness,
     text_query,
+    wanted_words,
     within,
 )
 
 _AT_ONCE = 512
 _RANKED = 1024
-# Less is better, as in SQLite's index; 1 divides by the logarithm of the length.
-_RANK = (
-    f"-10 * (ts_rank('{MESSAGE_WEIGHTS}', t.words, %s::tsquery, 1)"
-    f" + ts_rank('{PATH_WEIGHTS}', t.words, %s::tsquery, 1)"
-    f" + ts_rank('{DIFF_WEIGHTS}', t.words, %s::tsquery, 1))::float8"
-)
+_SAMPLE = 13  # how common a word is shows in the newest commits: so many bits of places
+_HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
+# Words that are rare count more; a long diff counts less. `words || ''` reads a long value once.
+_SCORES = f"""
+    WITH wanted AS MATERIALIZED (
+        SELECT id, words || '' AS words FROM commit_text WHERE id = ANY(%s)
+    )
+    SELECT t.id, 10 * sum(w.rarity * (
+        ts_rank('{MESSAGE_WEIGHTS}', t.words, w.in_message)
+        + ts_rank('{PATH_WEIGHTS}', t.words, w.in_path)
+        + ts_rank('{DIFF_WEIGHTS}', t.words, w.in_diff)
+        )) / (1 + %s * ln(1 + length(t.words)))
+    FROM wanted t CROSS JOIN unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::float8[])
+        AS w(in_message, in_path, in_diff, rarity)
+    GROUP BY t.id, length(t.words)
+"""
+_LENGTH_COUNTS = 0.25
 _Conditions = tuple[str, list[object]]
 
 
@@ -57,64 +74,111 @@ class PostgresText(PostgresBase):
 
     def ranked_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Match]:
         """Id, rank (less is better), time and subject of what passes, the latest first."""
-        query, *words = text_query(expression)
-        for rows in self._newest_parts(query, span, _condition(wanted)):
-            kept = [row[0] for row in rows if wanted.reached is None or row[0] in wanted.reached]
-            ranks = self.database.rows(
-                f"SELECT c.id, {_RANK}, c.author_time, c.subject FROM commit_text t"
-                " JOIN commit_rows c ON c.id = t.id WHERE t.id = ANY(%s) AND c.id = ANY(%s)"
-                " ORDER BY c.id DESC",
-                (*words, kept, kept),
-            )
-            for number, rank, time, subject in ranks:
-                yield number, rank, time, shown(subject)
+        query = text_query(expression)
+        for rows in self._parts(query, span, _condition(wanted), "c.author_time, c.subject"):
+            kept = [row for row in rows if wanted.reached is None or row[0] in wanted.reached]
+            scores = self._scores(expression, [row[0] for row in kept])
+            for number, time, subject in kept:
+                yield number, -scores.get(number, 0.0), time, shown(subject)
 
     def dated_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Dated]:
         """Time and id of what passes, the latest in history first."""
-        query = text_query(expression)[0]
-        for rows in self._newest_parts(query, span, _condition(wanted)):
+        for rows in self._parts(text_query(expression), span, _condition(wanted)):
             for number, time in rows:
                 if wanted.reached is None or number in wanted.reached:
                     yield time, number
 
-    def _newest_parts(
-        self, query: str, span: Span, condition: _Conditions, extra: str = "c.author_time"
+    def _scores(
+        self, expression: str, ids: list[int], *, in_message: bool = False
+    ) -> dict[int, float]:
+        """How well commits match, more is better."""
+        words = wanted_words(expression)
+        if not ids or not words:
+            return {}
+        rarity = self._rarity(words, max(ids))
+        nothing = "'^none'"
+        lists = (
+            [word[0] for word in words],
+            [nothing if in_message else word[1] for word in words],
+            [nothing if in_message else word[2] for word in words],
+        )
+        length = 0 if in_message else _LENGTH_COUNTS
+        rows = self.database.rows(_SCORES, (ids, length, *lists, rarity))
+        return {number: float(score) for number, score in rows}
+
+    def _rarity(self, words: list[tuple[str, str, str]], newest: int) -> list[float]:
+        """How telling each word is, by how many of the commits up to one have it."""
+        low = max(first_id(newest >> PLACE_BITS), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
+        asked = [within(" | ".join(word), (low, newest), _SAMPLE) for word in words]
+        rows = self.database.rows(
+            "SELECT (SELECT count(*) FROM commit_text t WHERE t.words @@ q.query"
+            " AND t.id BETWEEN %s AND %s) FROM unnest(%s::tsquery[]) WITH ORDINALITY"
+            " AS q(query, number) ORDER BY q.number",
+            (low, newest, asked),
+        )
+        size = max(newest - low, 1)
+        return [log(1 + size / (row[0] + 0.5)) for row in rows]
+
+    def _parts(
+        self,
+        query: str,
+        span: Span,
+        condition: _Conditions,
+        extra: str = "c.author_time",
+        *,
+        earliest: bool = False,
     ) -> Iterator[list[Row]]:
         """Matches of one repository, the latest first, a part of its history at a time."""
         if not self._sees(span[0]):
             return
         found = self.database.row(
-            "SELECT max(id) FROM commit_rows WHERE id BETWEEN %s AND %s", span
+            "SELECT min(id), max(id) FROM commit_rows WHERE id BETWEEN %s AND %s", span
         )
-        high = None if found is None else found[0]
+        if found is None or found[0] is None:
+            return
+        low, high = found
         for bits in (*LEVELS, None):
-            if high is None or high < span[0]:
+            if low > high:
                 return
-            # A whole part at least, from its beginning.
-            low = span[0] if bits is None else max(span[0], (high >> bits << bits) - (1 << bits))
-            yield from self._part(query, (low, high), bits, condition, extra)
-            high = low - 1
+            # A whole part at least, up to where one begins.
+            if bits is None:
+                part = (low, high)
+            elif earliest:
+                part = (low, min(high, ((low >> bits) + 2 << bits) - 1))
+            else:
+                part = (max(low, (high >> bits) - 1 << bits), high)
+            yield from self._part(query, part, bits, condition, extra, earliest=earliest)
+            low, high = (part[1] + 1, high) if earliest else (low, part[0] - 1)
 
     def _part(
-        self, query: str, span: Span, bits: int | None, condition: _Conditions, extra: str
+        self,
+        query: str,
+        span: Span,
+        bits: int | None,
+        condition: _Conditions,
+        extra: str,
+        *,
+        earliest: bool,
     ) -> Iterator[list[Row]]:
         low, high = span
         passes, values = condition
+        order = "ASC" if earliest else "DESC"
         limit = _AT_ONCE
-        while True:
+        while low <= high:
             # Materialized: else the planner may walk all commits for a rare word.
             rows = self.database.rows(
                 "WITH found AS MATERIALIZED (SELECT id FROM commit_text"
                 " WHERE words @@ %s::tsquery AND id BETWEEN %s AND %s)"
                 f" SELECT c.id, {extra} FROM found JOIN commit_rows c ON c.id = found.id"
-                f" WHERE c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id DESC LIMIT %s",
+                f" WHERE c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id {order} LIMIT %s",
                 (within(query, (low, high), bits), low, high, low, high, *values, limit),
             )
             if rows:
                 yield rows
             if len(rows) < limit:
                 return
-            high = rows[-1][0] - 1
+            last = rows[-1][0]
+            low, high = (last + 1, high) if earliest else (low, last - 1)
             limit *= 2
 
     def newest(self, wanted: CommitFilter, before: Dated) -> Iterator[Dated]:
@@ -146,11 +210,14 @@ class PostgresText(PostgresBase):
         )
         return [row[0] for row in rows]
 
-    def span_of_times(self, repo_id: int, times: tuple[int, int], most: int | None) -> Span | None:
+    def span_of_times(
+        self, repo_id: int, times: tuple[int, int], most: int | None, *, committed: bool = False
+    ) -> Span | None:
         """The first and last id of a time, (0, 0) if there is none; None if there are more."""
+        time = "commit_time" if committed else "author_time"
         row = self.database.row(
             "SELECT min(id), max(id), count(*) FROM (SELECT id FROM commit_rows"
-            " WHERE author_time BETWEEN %s AND %s AND id BETWEEN %s AND %s LIMIT %s) f",
+            f" WHERE {time} BETWEEN %s AND %s AND id BETWEEN %s AND %s LIMIT %s) f",
             (*times, *span_of(repo_id), most),
         )
         assert row is not None
@@ -192,7 +259,7 @@ class PostgresText(PostgresBase):
         return self._records(
             f"{self._found(repos)} SELECT {RECORD} FROM found JOIN commit_rows c ON c.id = found.id"
             f" {AUTHOR} WHERE {of_repos(repos)} AND {counts} ORDER BY c.id LIMIT %s",
-            (text_query(expression)[0], most),
+            (text_query(expression), most),
         )
 
     def _found(self, repos: Collection[Repo]) -> str:
@@ -201,63 +268,100 @@ class PostgresText(PostgresBase):
             f" AND {of_repos(repos, 't.id')} AND {self._scope('t.id')})"
         )
 
-    def latest_saying(self, expression: str, repo_id: int | None, most: int) -> list[int]:
-        """The latest commits that match, of one repository or of all, whether they count or not."""
-        query = text_query(expression)[0]
-        numbers = self._repo_ids() if repo_id is None else [repo_id]
+    def saying(
+        self, expression: str, span: Span, most: int, *, earliest: bool = False
+    ) -> list[int]:
+        """The latest or the earliest between two ids that match, whether they count or not."""
+        query = text_query(expression)
         found = (
             row[0]
-            for number in numbers
-            for rows in self._newest_parts(query, span_of(number), ("TRUE", []))
+            for part in self._spans(span, earliest=earliest)
+            for rows in self._parts(query, part, ("TRUE", []), earliest=earliest)
             for row in rows
         )
         return list(islice(found, max(most, 0)))
 
+    def _spans(self, span: Span, *, earliest: bool = False) -> list[Span]:
+        """A span of ids as spans of single repositories, the latest or the earliest first."""
+        first, last = (number >> PLACE_BITS for number in span)
+        chosen = [number for number in self._repo_ids() if first <= number <= last]
+        spans = (span_of(number) for number in (reversed(chosen) if earliest else chosen))
+        return [(max(low, span[0]), min(high, span[1])) for low, high in spans]
+
+    def scored_saying(
+        self, expression: str, span: Span, *, in_message: bool = False
+    ) -> list[tuple[int, float]]:
+        """Those between two ids that match, and how well (more is better), in no order."""
+        where = f"{{subject body}} : ({expression})" if in_message else expression
+        query = text_query(where)
+        scored: dict[int, float] = {}
+        for part in self._spans(span):
+            rows = self.database.rows(
+                "SELECT id FROM commit_text WHERE words @@ %s::tsquery AND id BETWEEN %s AND %s",
+                (within(query, part, coarseness(part)), *part),
+            )
+            ids = [row[0] for row in rows]
+            scored |= self._scores(expression, ids, in_message=in_message)
+        return list(scored.items())
+
     def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
         """Commits that count and match, in no order."""
-        query = text_query(expression)[0]
+        query = text_query(expression)
         found = (
             row[0]
             for repo in repos
-            for rows in self._newest_parts(query, span_of(repo.repo_id), (COUNTED, []))
+            for rows in self._parts(query, span_of(repo.repo_id), (COUNTED, []))
             for row in rows
         )
         return list(islice(found, max(most, 0)))
 
     def best_saying(self, expression: str, repos: Collection[Repo], since: int) -> Iterator[int]:
         """Commits that count and match, by relevance; of many that match, the newest."""
-        query, *words = text_query(expression)
+        query = text_query(expression)
         condition: _Conditions = (f"{COUNTED} AND c.author_time >= %s", [since])
         each = max(_RANKED // max(len(repos), 1), _AT_ONCE // 4)
-        ids: list[int] = []
+        scored: dict[int, float] = {}
         for repo in repos:
-            parts = self._newest_parts(query, span_of(repo.repo_id), condition)
-            ids += islice((row[0] for rows in parts for row in rows), each)
-        rows = self.database.rows(
-            f"SELECT t.id FROM commit_text t WHERE t.id = ANY(%s) ORDER BY {_RANK}, t.id",
-            (ids, *words),
-        )
-        return (row[0] for row in rows)
+            span = span_of(repo.repo_id)
+            parts = self._parts(query, span, condition)
+            ids = list(islice((row[0] for rows in parts for row in rows), each))
+            scored |= self._scores(expression, ids)
+        return iter(sorted(scored, key=lambda number: (-scored[number], number)))
 
     def with_patch(
-        self, repo_id: int, since: int, expression: str | None, paths: Collection[int] | None
+        self,
+        repo_id: int,
+        committed: tuple[int, int],
+        expression: str | None,
+        paths: Collection[int] | None,
     ) -> Iterator[Dated]:
         """Commit time and id of those that count and have a patch, the latest first."""
-        condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND c.author_time >= %s"
-        values: list[object] = [since]
+        condition = f"{COUNTED} AND c.patch_id IS NOT NULL AND c.commit_time BETWEEN %s AND %s"
+        values: list[object] = [*committed]
         if paths is not None:
-            condition += (
-                " AND EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id"
-                " AND f.path_id = ANY(%s))"
-            )
+            condition += f" AND {_HAS_PATH}"
             values.append(list(paths))
         if expression is not None:
-            query = text_query(expression)[0]
-            parts = self._newest_parts(
-                query, span_of(repo_id), (condition, values), "c.commit_time"
-            )
+            query, span = text_query(expression), span_of(repo_id)
+            parts = self._parts(query, span, (condition, values), "c.commit_time")
             return ((time, number) for rows in parts for number, time in rows)
         return self._all_with_patch(span_of(repo_id), condition, values)
+
+    def without_patch(
+        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
+    ) -> int:
+        """How many commits that count have changes in text of which the index keeps none."""
+        condition = f"{of_repos(repos)} AND {COUNTED} AND c.commit_time BETWEEN %s AND %s"
+        values: list[object] = [*committed]
+        if paths is not None:
+            condition += f" AND {_HAS_PATH}"
+            values.append(list(paths))
+        row = self.database.row(
+            f"SELECT count(*) FROM commit_rows c WHERE {UNSEARCHED} AND {condition}"
+            f" AND {self._scope('c.id')}",
+            values,
+        )
+        return 0 if row is None else int(row[0])
 
     def _all_with_patch(self, span: Span, condition: str, values: list[object]) -> Iterator[Dated]:
         low, high = span
@@ -279,33 +383,36 @@ class PostgresText(PostgresBase):
         words = " ".join(WORD.findall(subject))
         if not words or not sayable([subject]):
             return None
-        query = text_query(any_phrase([words], "subject"))[0]
+        query = text_query(any_phrase([words], "subject"))
         span = span_of(repo_id)[0], before - 1
-        parts = self._newest_parts(query, span, ("c.reachable AND c.subject = %s", [subject]))
+        parts = self._parts(query, span, ("c.reachable AND c.subject = %s", [subject]))
         return next((int(row[0]) for rows in parts for row in rows), None)
 
     def messages(
         self, ids: Iterable[int], repos: Collection[Repo], times: tuple[int, int], longest: int
-    ) -> Iterator[tuple[int, str, str | None, bytes]]:
-        """Id, subject, beginning of the body, and SHA of those that count and pass."""
+    ) -> Iterator[MessageRecord]:
+        """The messages, and the beginnings of their bodies, of those that count and pass."""
         wanted = self._seen(ids)
         rows = self.database.rows(
-            "SELECT c.id, c.subject, left(c.body, %s), c.sha FROM commit_rows c"
-            f" WHERE c.id = ANY(%s) AND {COUNTED} AND {of_repos(repos)}"
+            "SELECT c.id, c.subject, left(c.body, %s), c.sha, c.author_time, c.patch_size"
+            f" FROM commit_rows c WHERE c.id = ANY(%s) AND {COUNTED} AND {of_repos(repos)}"
             " AND c.author_time BETWEEN %s AND %s",
             (longest, wanted, *times),
         )
         found = {row[0]: row for row in rows}
         for number in wanted:
             if number in found:
-                _, subject, body, sha = found[number]
-                yield number, shown(subject), shown_or_none(body), sha
+                _, subject, body, *rest = found[number]
+                yield MessageRecord(number, shown(subject), shown_or_none(body), *rest)
 
 
 def _condition(wanted: CommitFilter, *, with_files: bool = True) -> _Conditions:
     """The condition on `commit_rows c`, and its values."""
     parts = ["c.reachable", "c.author_time BETWEEN %s AND %s"]
     values: list[object] = [*wanted.times]
+    if wanted.committed != EVER:
+        parts.append("c.commit_time BETWEEN %s AND %s")
+        values += wanted.committed
     if with_files and wanted.ids is not None:
         parts.append("c.id = ANY(%s)")
         values.append(list(wanted.ids))

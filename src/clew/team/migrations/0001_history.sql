@@ -60,6 +60,9 @@ CREATE TABLE commit_rows (
 ) PARTITION BY RANGE (id);
 CREATE INDEX commit_sha ON commit_rows (sha);
 CREATE INDEX commit_author_time ON commit_rows (author_time, id);
+CREATE INDEX commit_commit_time ON commit_rows (commit_time);
+CREATE INDEX commit_unsearched ON commit_rows (id)
+    WHERE patch_id IS NULL AND (patch_size > 1048576 OR problem IS NOT NULL);
 CREATE INDEX commit_problem ON commit_rows (id) WHERE problem IS NOT NULL;
 CREATE INDEX commit_hidden ON commit_rows (commit_time) WHERE NOT reachable;
 
