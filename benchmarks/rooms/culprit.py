@@ -49,7 +49,7 @@ def blamed(store: SqliteHistory) -> list[tuple[str, str]]:
     (repo,) = store.repos()
     found = []
     for commit, _ in store.stored_commits(repo.repo_id):
-        for kind, sha in named_commits(commit.meta.body or ""):
+        for kind, sha, _ in named_commits(commit.meta.body or ""):
             known = store.commits_by_prefix(repo.repo_id, sha, 2) if kind in _BLAMING else []
             if len(known) == 1 and len(commit.meta.parents) == 1:
                 found.append((commit.meta.sha, known[0].sha))

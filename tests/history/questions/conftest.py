@@ -109,7 +109,7 @@ def tell(root):
     story.commit("rename", "Rename app to core")
     story.write("src/core.py", *app(3, "def frobnicate(value):", "    return value * 2"))
     story.write("src/util.py", "def helper(): return frobnicate(2)")
-    body = "Fixes #12, see GH-34.\n\nSee https://github.com/a/b/issues/77 and PROJ-9, not UTF-8."
+    body = "Fixes #12, see GH-34.\n\nSee https://github.com/a/demo/issues/77 and PROJ-9, not UTF-8."
     story.commit("frob", f"Frobnicate values\n\n{body}", BOB)
     story.days += 1
     story.git("revert", "--no-edit", story["frob"])

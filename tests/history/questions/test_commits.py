@@ -48,7 +48,13 @@ def test_links_out_of_the_index_keep_their_name(tmp_path):
     sync_repo(store, register(store, story.root))
 
     (far,) = commit_links(store, "r", story["far"])["links"]
-    assert far == {"kind": "reverts", "sha": "ab" * 20, "subject": None, "date": None}
+    assert far == {
+        "kind": "reverts",
+        "sha": "ab" * 20,
+        "subject": None,
+        "date": None,
+        "words": f"This reverts commit {'ab' * 20}.",
+    }
     (by_subject,) = commit_links(store, "r", story["one"])["links"]
     assert (by_subject["kind"], by_subject["sha"]) == ("reverted_by", story["two"])
 
@@ -59,7 +65,7 @@ def test_issues_are_data(store, story):
     assert found == [
         {"kind": "number", "ref": "#12", "closes": True},
         {"kind": "number", "ref": "#34", "closes": False},
-        {"kind": "url", "ref": "https://github.com/a/b/issues/77", "closes": False},
+        {"kind": "url", "ref": "https://github.com/a/demo/issues/77", "closes": False},
         {"kind": "key", "ref": "PROJ-9", "closes": False},
     ]
 
@@ -72,6 +78,11 @@ def test_issues_are_data(store, story):
         ("closes: GH-3 (#4)", ["#3", "#4"]),
         ("SHA-256 UTF-8 ISO-8859 RFC-1 foo-1 A-1", []),
         ("see <https://e.org/browse/AB-1>.", ["https://e.org/browse/AB-1"]),
+        ("Made with https://claude.ai/code and https://e.org/a/b.", []),
+        ("https://bugs.e.org/show_bug.cgi?id=5 x", ["https://bugs.e.org/show_bug.cgi?id=5"]),
+        ("https://code.e.org/ticket/5#comment:2", ["https://code.e.org/ticket/5#comment:2"]),
+        ("Step #1, part #2, colour #333", []),
+        ("It crashed:\n\n    #12 in main\n#0  0x0 in f ()\n\nRefs #9", ["#9"]),
     ],
 )
 def test_what_counts_as_an_issue(message, refs):
@@ -86,8 +97,9 @@ def test_what_counts_as_an_issue(message, refs):
         ("gh-34", {"frob", "picked"}),
         ("PROJ-9", {"frob", "picked", "needle"}),
         ("proj-9", {"frob", "picked", "needle"}),
-        ("https://github.com/a/b/issues/77", {"frob", "picked"}),
+        ("https://github.com/a/demo/issues/77", {"frob", "picked"}),
         ("#77", {"frob", "picked"}),
+        ("https://github.com/other/project/issues/12", set()),
         ("#1", set()),
     ],
 )

@@ -113,7 +113,7 @@ def test_what_cannot_be_asked(shop, story):
 def test_a_commit_is_fixed_by_what_names_it(shop, story):
     (found,) = fixed_by(shop, "shop", story["other"])["commits"]
 
-    assert (story.name_of(found["sha"]), found["evidence"]) == ("guard", "fixed_by")
+    assert (story.name_of(found["sha"]), found["evidence"]) == ("guard", "regression_named_by")
 
 
 def test_a_commit_is_fixed_by_a_fix_that_removes_its_lines(shop, story):

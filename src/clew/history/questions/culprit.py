@@ -41,7 +41,7 @@ _BLAMING = ("fixes", "reverts", "fixes_regression_in")
 _FIX = re.compile(
     r"\b(fix\w*|bug\w*|regress\w*|revert\w*|repair\w*|broke\w*|crash\w*)\b", re.IGNORECASE
 )
-_FIX_KINDS = ("fixed_by", "reverted_by")
+_FIX_KINDS = ("fixed_by", "regression_named_by", "reverted_by")
 _MOST_LATER = 400  # commits of its files that are looked at
 _SHORTEST_LINE = 8  # characters of a line that can be recognised
 
@@ -274,7 +274,7 @@ def _time(suspect: _Suspect) -> int:
 
 def _named(store: HistoryStore, repo: Repo, message: str) -> dict[str, CommitRecord]:
     """The commits that the fix's own message blames."""
-    blamed = [sha for kind, sha in named_commits(message) if kind in _BLAMING]
+    blamed = [one.sha for one in named_commits(message) if one.kind in _BLAMING]
     found = (store.commits_by_prefix(repo.repo_id, sha, 2) for sha in blamed)
     return {records[0].sha: records[0] for records in found if len(records) == 1}
 

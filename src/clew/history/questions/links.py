@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.history.lookup import bounded, find_commit
 from clew.history.model import Repo
 from clew.history.questions.issues import issue_refs
 from clew.history.store.interface import CommitRecord, HistoryStore, any_phrase
+from clew.kit.text.display import clipped
 from clew.kit.text.tokens import WORD
 
-# A SHA as messages write it; letters alone are a word.
-_SHA = r"(?:commit\s+)?[\[(`\"']?([0-9a-f]{40}|(?=[a-f]*[0-9])[0-9a-f]{7,39})\b"
-_BLAME = r"\b(?:regress\w+|broken?|broke|bug|introduced|caused)\b[^.\n]{0,40}?"
+# A SHA as messages write it; letters alone are a word, digits alone a number.
+_NAMED = (
+    r"(?:commits?\s+)?[\[(`\"']?([0-9a-f]{40}(?:[0-9a-f]{24})?|(?=[a-f]*[0-9])[0-9a-f]{7,39})\b"
+)
+_ALONE = r"(?<![\w./:@#=-])(?=[0-9]*[a-f])(?=[a-f]*[0-9])([0-9a-f]{7,64})(?![\w@=]|[./-]\w)"
+_FAULT = r"\b(?:regress\w*|(?:bug|introduced|caused|broken?|broke))\s+(?:(?!fix|solv|revert|remov)\w+\s+){0,2}?"
 _BY_SHA = tuple(
-    (kind, re.compile(before + _SHA, re.IGNORECASE | re.MULTILINE))
-    for kind, before in (
-        ("reverts", r"\bThis reverts\s+"),
-        ("cherry_picked_from", r"\(cherry picked from\s+"),
-        ("fixes", r"^Fixes:\s+"),
-        ("fixes_regression_in", _BLAME + r"\s(?:in|from|since|by|with|of|after)\s+"),
-        ("follow_up_to", r"\bfollow(?:s|ing|[- ]?up)?\s+(?:to|of|on|from|for)\s+"),
-        ("mentions", r"\b(?:refs?|see|cf|since|in|from|after|by|to|of|with|and)[.:]?\s+"),
+    (kind, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
+    for kind, pattern in (
+        ("reverts", rf"\bThis reverts\s+{_NAMED}"),
+        ("partly_reverts", rf"\bpartial(?:ly)?\s+revert(?:s|ed|ing)?\s+(?:of\s+)?{_NAMED}"),
+        ("reverts", rf"^(?:Revert(?:s|ed)?)\s+(?!\")(?:of\s+)?{_NAMED}"),
+        ("cherry_picked_from", rf"\(cherry picked from\s+{_NAMED}"),
+        ("cherry_picked_from", rf"^Backport(?:ed)?\s+(?:of|from)\s+{_NAMED}"),
+        ("fixes", rf"^Fixes:\s+{_NAMED}"),
+        ("fixes_regression_in", rf"{_FAULT}(?:in|from|since|by|with|after)\s+{_NAMED}"),
+        ("follow_up_to", rf"\bfollow(?:s|ing|[- ]?up)?\s+(?:to|of|on|from|for)\s+{_NAMED}"),
+        ("mentions", rf"\b(?:refs?|see|cf|since|in|from|after|by|to|of|with|and)[.:]?\s+{_NAMED}"),
+        ("mentions", _ALONE),
     )
 )
 # What tools and conventions write; other mentions are links only where the commit is known.
@@ -32,16 +40,19 @@ _BY_SUBJECT = (
     ("fixup_of", re.compile(r"(?:(?:fixup|amend)! )+(.+)")),
     ("squash_of", re.compile(r"(?:squash! )+(.+)")),
 )
-_BACK = {
+BACK = {
     "reverts": "reverted_by",
+    "partly_reverts": "partly_reverted_by",
     "cherry_picked_from": "cherry_picked_to",
     "fixes": "fixed_by",
-    "fixes_regression_in": "fixed_by",
+    "fixes_regression_in": "regression_named_by",
     "follow_up_to": "followed_up_by",
     "mentions": "mentioned_by",
     "fixup_of": "fixup",
     "squash_of": "squash",
 }
+_MOST_WORDS = 200
+_SENTENCE_END = re.compile(r"\n\s*\n|[.!?](?=\s)\s|\n(?=\s*[-*] )|\n(?=[A-Z][\w-]+: )")
 _SHORTEST_SHA = 7
 _MOST_CANDIDATES = 500
 
@@ -59,35 +70,64 @@ def commit_links(
         "issues": issue_refs(f"{commit.subject}\n{commit.body or ''}"),
         "total": len(links),
         "limit": bounded(limit),
-        "links": [_as_data(store, *link) for link in links[: bounded(limit)]],
+        "links": [_as_data(store, link) for link in links[: bounded(limit)]],
     }
 
 
-def named_commits(body: str) -> list[tuple[str, str]]:
-    """Kind and SHA of the commits that a message names by SHA, each by what says most."""
-    kinds: dict[str, str] = {}
+class Named(NamedTuple):
+    """A commit that a message names: how, by which SHA, and in which words."""
+
+    kind: str
+    sha: str
+    words: str
+
+
+def named_commits(message: str) -> list[Named]:
+    """The commits that a message names by SHA, each by what says most."""
+    found: dict[str, Named] = {}
     for kind, pattern in _BY_SHA:
-        for sha in pattern.findall(body):
-            kinds.setdefault(sha.lower(), kind)
-    return [(kind, sha) for sha, kind in kinds.items()]
+        for match in pattern.finditer(message):
+            sha = match[1].lower()
+            if sha not in found:
+                found[sha] = Named(kind, sha, _words_around(message, match.start(1)))
+    return list(found.values())
 
 
-def _as_data(store: HistoryStore, kind: str, target: int | None, name: str) -> dict[str, Any]:
+def _words_around(message: str, at: int) -> str:
+    """The sentence that a message has there, in one line."""
+    starts = (match.end() for match in _SENTENCE_END.finditer(message, 0, at))
+    start = max(starts, default=0)
+    end = _SENTENCE_END.search(message, at)
+    end_at = end.start() + 1 if end else len(message)
+    return clipped(" ".join(message[start:end_at].split()), _MOST_WORDS)
+
+
+def _as_data(store: HistoryStore, link: _Found) -> dict[str, Any]:
     """A link; one that leads out of the index keeps the name that the message has."""
+    kind, target, name, words = link
     if target is None:
-        return {"kind": kind, "sha": name, "subject": None, "date": None}
+        return {"kind": kind, "sha": name, "subject": None, "date": None, "words": words}
     found = store.commits([target])[target]
-    return {"kind": kind, "sha": found.sha, "subject": found.subject, "date": found.date}
+    return {
+        "kind": kind, "sha": found.sha, "subject": found.subject, "date": found.date, "words": words
+    }  # fmt: skip
 
 
-def _outgoing(
-    store: HistoryStore, repo: Repo, commit: CommitRecord
-) -> list[tuple[str, int | None, str]]:
-    """Kind, commit and name of everything that a message refers to."""
+# Kind, commit where it is known, the name that the message has, and the words around it.
+_Found = tuple[str, int | None, str, str]
+
+
+def _outgoing(store: HistoryStore, repo: Repo, commit: CommitRecord) -> list[_Found]:
+    """Everything that a message refers to."""
+    message = f"{commit.subject}\n\n{commit.body or ''}"
     named = [
-        (kind, _by_sha(store, repo, sha), sha) for kind, sha in named_commits(commit.body or "")
+        (kind, _by_sha(store, repo, sha), sha, words) for kind, sha, words in named_commits(message)
     ]
-    found = [link for link in named if link[1] is not None or link[0] in DECLARED]
+    found: list[_Found] = [
+        link
+        for link in named
+        if link[1] != commit.id and (link[1] is not None or link[0] in DECLARED)
+    ]
     for kind, pattern in _BY_SUBJECT:
         match = pattern.fullmatch(commit.subject)
         if match is None or any(link[0] == kind for link in found):
@@ -96,20 +136,18 @@ def _outgoing(
         if target is None and re.fullmatch(r"[0-9a-f]{7,40}", match[1]):
             target = _by_sha(store, repo, match[1])
         if target is not None:
-            found.append((kind, target, match[1]))
+            found.append((kind, target, match[1], commit.subject))
     return found
 
 
-def _incoming(
-    store: HistoryStore, repo: Repo, commit: CommitRecord
-) -> list[tuple[str, int | None, str]]:
-    back: list[tuple[str, int | None, str]] = []
+def _incoming(store: HistoryStore, repo: Repo, commit: CommitRecord) -> list[_Found]:
+    back: list[_Found] = []
     for other in _mentions(store, repo, commit):
         if other.id == commit.id:
             continue
         links = _outgoing(store, repo, other)
-        kinds = dict.fromkeys(kind for kind, target, _ in links if target == commit.id)
-        back += [(_BACK[kind], other.id, "") for kind in kinds]
+        kinds = {kind: words for kind, target, _, words in links if target == commit.id}
+        back += [(BACK[kind], other.id, "", words) for kind, words in kinds.items()]
     return back
 
 

@@ -15,15 +15,15 @@ from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, guard, run_git
 
 
-def repo_git(repo: Repo, *arguments: str) -> bytes:
-    """What git prints in a registered repository."""
+def repo_git(repo: Repo, *arguments: str, given: bytes = b"") -> bytes:
+    """What git prints in a registered repository; `given` is what it reads."""
     root = Path(repo.local_path)
     if not root.is_dir():
         raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'.")
     marker = root / ".git"
     # Named outright, because git would look for a repository in the directories above.
     place = marker if marker.exists() else root
-    return run_git(f"--git-dir={place}", "--literal-pathspecs", *arguments, cwd=root)
+    return run_git(f"--git-dir={place}", "--literal-pathspecs", *arguments, cwd=root, given=given)
 
 
 def resolve(repo: Repo, revision: str) -> str:

@@ -143,7 +143,7 @@ COMMIT_TOOLS = (
             "links",
             "Show reverts, cherry-picks, fixes and issues.",
             "Show reverts, fixes and cherry-picks of and by a commit, and its issues.",
-            table="links: link:kind commit:sha date subject",
+            table="links: link:kind commit:sha date subject words",
             notes=_issues,
         ),
         title="Linked commits",
@@ -151,7 +151,7 @@ COMMIT_TOOLS = (
         required=("repo", "sha"),
         output=page_schema(
             "links",
-            {**texts("kind sha"), "subject": nullable(STRING), "date": nullable(INTEGER)},
+            {**texts("kind sha words"), "subject": nullable(STRING), "date": nullable(INTEGER)},
             **texts("repo sha subject"),
             issues=records({**texts("kind ref"), "closes": BOOLEAN}),
         ),

@@ -8,7 +8,8 @@ from typing import Any
 
 from clew.history.model import Repo
 from clew.history.questions.issues import by_issue
-from clew.history.questions.links import DECLARED, commit_links, named_commits
+from clew.history.questions.links import BACK, DECLARED, commit_links, named_commits
+from clew.history.search.pathkind import path_kind
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
@@ -17,24 +18,30 @@ from clew.thread.model import EARLY, FIRST, LATE, USUAL, Link, Statement
 from clew.thread.recall.commit_search import Related
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
+from clew.thread.why.arrival import Arrival, arrival_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import SpecRef, SpecThread, specs_of_commit, thread_of_spec
 
 _MOST_FILES = 8
 _MOST_LATER = 8
+_MOST_TOLD = 40
+_MOST_OF_ISSUE = 6
 MOST_TEXT = 200
 _MOST_ATTEMPTS = 5
 _RELATIONS = {
     "reverts": "reverts",
+    "partly_reverts": "reverts a part of",
     "cherry_picked_from": "was picked from",
     "fixes": "fixes",
     "fixup_of": "completes",
     "squash_of": "completes",
     "reverted_by": "was reverted by",
+    "partly_reverted_by": "was reverted in part by",
     "cherry_picked_to": "was picked as",
     "fixed_by": "was fixed by",
-    "fixes_regression_in": "fixes a regression in",
+    "fixes_regression_in": "names as the cause",
+    "regression_named_by": "is named as the cause by",
     "follow_up_to": "follows up on",
     "followed_up_by": "was followed up by",
     "mentions": "mentions",
@@ -42,17 +49,12 @@ _RELATIONS = {
     "fixup": "was completed by",
     "squash": "was completed by",
 }
-_LATER = frozenset(
-    {
-        "reverted_by",
-        "cherry_picked_to",
-        "fixed_by",
-        "followed_up_by",
-        "mentioned_by",
-        "fixup",
-        "squash",
-    }
+# What a message says in its own words is told in them.
+_QUOTED = frozenset(
+    {"fixes_regression_in", "follow_up_to", "mentions"}
+    | {"regression_named_by", "followed_up_by", "mentioned_by"}
 )
+_EARLIER = frozenset(BACK)
 _HOW = {
     "subject": "named by the commit's subject",
     "squash": "named in the squashed message",
@@ -182,68 +184,112 @@ class WhyBuilder:
             self.rooms.lack("vision", 'There is no vision. Write one: clew advise vision "…"')
 
     def _around(self, commit: Commit) -> None:
-        for sentence in commit.rejected():
-            self.say("rejected", sentence, commit.source, USUAL)
+        for words in commit.rejected():
+            self.say("rejected", words, commit.source, USUAL)
+        arrival = arrival_of(self.repo, commit.sha)
+        self._arrived(commit, arrival)
+        if commit.people:
+            self.say("people", "; ".join(commit.people), commit.source, USUAL)
+        if commit.subversion:
+            self.say("issues", f"was Subversion {commit.subversion}", commit.source, LATE)
         for issue in commit.issues:
-            closes = "closes " if issue["closes"] else ""
-            self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
+            if arrival.request is None or issue["ref"] != arrival.request.ref:
+                closes = "closes " if issue["closes"] else "names "
+                self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
         self._together(commit)
         self._linked(commit)
-        if not commit.is_indexed:
-            self._reverted_in_git(commit)
+
+    def _arrived(self, commit: Commit, arrival: Arrival) -> None:
+        """Its pull request or merge, the first version with it, and what was noted on it."""
+        request, merge, tag = arrival.request, arrival.merge, arrival.tag
+        by = f" (merge {head_of(merge, subject=False)})" if merge else ""
+        if request is not None:
+            title = "" if request.title in ("", commit.subject) else f" “{request.title}”"
+            told = title or by or f"{request.ref})" not in commit.subject
+            if told:
+                source = merge.source if merge else commit.source
+                self.say("merged", f"pull request {request.ref}{title}{by}", source, EARLY)
+        elif merge is not None:
+            self.say("merged", head_of(merge), merge.source, EARLY)
+            if merge.body.strip():
+                self.say("merged", merge.body.strip(), merge.source, USUAL, shrink=True)
+        if tag is not None:
+            text = f"first in {tag.name} ({day_text(tag.date)})"
+            self.say("version", text, f"tag:{tag.name}", USUAL)
+        elif arrival.has_tags:
+            self.say("version", "in no tag yet", commit.source, LATE)
+        for ref, words in arrival.notes:
+            self.say("notes", f"{ref}: {words}", commit.source, USUAL, shrink=True)
 
     def _together(self, commit: Commit) -> None:
         others = [path for path, _, _ in commit.files if path not in self.own_paths]
         if not others:
             return
-        shown = ", ".join(others[:_MOST_FILES])
-        more = f" and {len(others) - _MOST_FILES} more" if len(others) > _MOST_FILES else ""
-        text = f"changed in the same commit: {shown}{more}"
-        self.say("together", text, commit.source, shrink=True)
+        if len(commit.files) > _MOST_TOLD:
+            words = f"one of {len(commit.files)} files that the commit changed"
+            self.say("together", words, commit.source, LATE)
+            return
+        tests = [path for path in others if path_kind(path) == "test"]
+        rest = [path for path in others if path not in tests]
+        for words, paths in (
+            ("changed in the same commit", rest),
+            ("tests changed with it", tests),
+        ):
+            if paths:
+                more = f" and {len(paths) - _MOST_FILES} more" if len(paths) > _MOST_FILES else ""
+                text = f"{words}: {', '.join(paths[:_MOST_FILES])}{more}"
+                self.say("together", text, commit.source, shrink=True)
 
     def _linked(self, commit: Commit) -> None:
         """What refers to the commit, and what it refers to."""
         seen = {commit.sha}
-        for kind, sha, subject, date in self._links(commit):
+        for kind, sha, subject, date, words in self._links(commit):
+            if sha in seen:
+                continue
             seen.add(sha)
-            section = "later" if kind in _LATER else "earlier"
+            section = "earlier" if kind in _EARLIER else "later"
             day = f"{day_text(date)} " if date else ""
-            words = f"{_RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
-            self.say(section, words, f"commit:{commit.repo}@{sha[:12]}", EARLY)
+            text = f"{_RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
+            quoted = f": “{words}”" if kind in _QUOTED and words else ""
+            self.say(section, f"{text}{quoted}", f"commit:{commit.repo}@{sha[:12]}", EARLY)
         history = self.rooms.history
         if history is None or not commit.is_indexed:
             return
         for issue in commit.issues[:2]:
-            for other in _of_issue(history, issue["ref"], self.repo.name):
-                if other["sha"] not in seen and len(seen) <= _MOST_LATER:
-                    seen.add(other["sha"])
-                    section = "later" if other["date"] >= commit.date else "earlier"
-                    words = f"same issue {issue['ref']}: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
-                    self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
+            others = [
+                one for one in _of_issue(history, issue["ref"], self.repo.name)
+                if one["sha"] not in seen
+            ]  # fmt: skip
+            for other in others if len(others) <= _MOST_OF_ISSUE else ():
+                seen.add(other["sha"])
+                section = "later" if other["date"] >= commit.date else "earlier"
+                words = f"names {issue['ref']}, too: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
+                self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
 
-    def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None]]:
+    def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None, str]]:
         history = self.rooms.history
         if history is not None and commit.is_indexed:
             found = commit_links(history, self.repo.name, commit.sha, limit=_MOST_LATER)
             for link in found["links"]:
-                yield link["kind"], link["sha"], link["subject"], link["date"]
+                yield link["kind"], link["sha"], link["subject"], link["date"], link["words"]
             return
-        for kind, sha in named_commits(commit.body):
+        for kind, sha, words in named_commits(commit.message):
             other = read_commit(self.rooms, self.repo, sha)
-            if other is None and kind not in DECLARED:
-                continue
-            yield kind, sha, other.subject if other else None, other.date if other else None
+            if other is not None:
+                yield kind, other.sha, other.subject, other.date, words
+            elif kind in DECLARED:
+                yield kind, sha, None, None, words
+        yield from self._later_in_git(commit)
 
-    def _reverted_in_git(self, commit: Commit) -> None:
-        """Later reverts and fixes, asked of git itself: nothing else knows them."""
-        patterns = (f"This reverts commit {commit.sha[:7]}", f"^Fixes: {commit.sha[:7]}")
-        greps = [f"--grep={pattern}" for pattern in patterns]
-        for one in logged(
-            self.repo, "-n", str(_MOST_LATER), *greps, "HEAD", f"^{commit.sha}", "--"
-        ):
-            how = "was reverted by" if one.subject.startswith("Revert") else "was fixed by"
-            text = f"{how} {one.sha[:12]} {day_text(one.date)} {one.subject}"
-            self.say("later", text, one.source, EARLY)
+    def _later_in_git(
+        self, commit: Commit
+    ) -> Iterator[tuple[str, str, str | None, int | None, str]]:
+        """Later commits that name this one, asked of git itself: nothing else knows them."""
+        options = ("-n", str(_MOST_LATER), "-F", f"--grep={commit.sha[:7]}")
+        for one in logged(self.repo, *options, "HEAD", f"^{commit.sha}", "--"):
+            for kind, sha, words in named_commits(f"{one.subject}\n\n{one.body}"):
+                if commit.sha.startswith(sha):
+                    yield BACK[kind], one.sha, one.subject, one.date, words
 
     def add_missing(self) -> None:
         """What is not there, and the commands that would add it."""
@@ -262,6 +308,7 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
     return list(found["commits"])
 
 
-def head_of(commit: Commit | Message | Related) -> str:
+def head_of(commit: Commit | Message | Related, *, subject: bool = True) -> str:
     """A commit in one line."""
-    return f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}: {commit.subject}"
+    head = f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}"
+    return f"{head}: {commit.subject}" if subject else head

@@ -23,16 +23,26 @@ _ASKED = (
     f"--format={_FIELDS}", "--end-of-options",
 )  # fmt: skip
 _LETTER = re.compile(r"[ACDMRT]\d*")
-_TRAILER = re.compile(r"^[A-Z][A-Za-z]+(?:-[A-Za-z]+)*: \S.*$")
-# Words by which a message says what was not done, or was done no longer.
-_REJECTED = re.compile(
-    r"\b(?:rejected(?:\([^)]*\))?:|instead of|rather than|as opposed to|alternatives?\b|"
-    r"considered\b|tried\b[^.]*\bbut\b|decided against|did ?n[o']t work|does ?n[o']t work)",
-    re.IGNORECASE,
+# A word alone before a colon may be prose, unless it is one that trackers and mails know.
+_TRAILER = re.compile(
+    r"^([A-Z][A-Za-z]*(?:-[A-Za-z]+)+|Fixes|Closes|Refs?|Link|Bug|Cc|Spec|Issue|git-svn-id): (\S.*)$"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*]\s)")
+_PICKED = re.compile(r"^\(cherry picked from commit [0-9a-f]+\)$")
+_SVN = re.compile(r"^git-svn-id: (\S+)@(\d+) \S+$", re.MULTILINE)
+_REJECTED = re.compile(r"^Rejected(?:\([^)\n]*\))?: *(\S.*)$", re.MULTILINE)
+_ROLES = {
+    "co-authored-by": "co-authored by",
+    "reviewed-by": "reviewed by",
+    "acked-by": "acknowledged by",
+    "tested-by": "tested by",
+    "reported-by": "reported by",
+    "suggested-by": "suggested by",
+    "helped-by": "helped by",
+    "mentored-by": "mentored by",
+}
+_ADDRESS = re.compile(r"\s*<[^<>]*>")
 _MOST_REJECTED = 3
-_LONGEST_SENTENCE = 300
+_LONGEST_LINE = 300
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,29 @@ class Commit:
     def prose(self) -> str:
         """The body without the trailers at its end."""
         lines = self.body.strip().split("\n")
-        while lines and (_TRAILER.match(lines[-1]) or not lines[-1].strip()):
+        while lines and (_is_trailer(lines[-1]) or not lines[-1].strip()):
             lines.pop()
         return "\n".join(lines).strip()
+
+    @property
+    def people(self) -> list[str]:
+        """Who else had a part in it, by role, as the trailers say."""
+        last = self.body.strip().split("\n\n")[-1]
+        named: dict[str, list[str]] = {}
+        for line in last.split("\n"):
+            trailer = _TRAILER.match(line)
+            role = _ROLES.get(trailer[1].lower()) if trailer else None
+            if trailer and role:
+                name = _ADDRESS.sub("", trailer[2]).strip() or trailer[2]
+                if name != self.author:
+                    named.setdefault(role, []).append(name)
+        return [f"{role} {', '.join(dict.fromkeys(names))}" for role, names in named.items()]
+
+    @property
+    def subversion(self) -> str:
+        """The Subversion revision that the commit was made from, or nothing."""
+        found = _SVN.search(self.body)
+        return f"revision {found[2]} of {found[1]}" if found else ""
 
     @property
     def issues(self) -> list[dict[str, Any]]:
@@ -73,13 +103,15 @@ class Commit:
 
     def named(self, kind: str) -> str | None:
         """The first commit that the message names as `reverts` or `cherry_picked_from`."""
-        return next((sha for how, sha in named_commits(self.body) if how == kind), None)
+        return next((one.sha for one in named_commits(self.body) if one.kind == kind), None)
 
     def rejected(self) -> list[str]:
-        """Sentences that say what was not done, and why."""
-        sentences = (" ".join(part.split()) for part in _SENTENCE.split(self.message))
-        telling = [one[:_LONGEST_SENTENCE] for one in sentences if _REJECTED.search(one)]
-        return telling[:_MOST_REJECTED]
+        """What the message lists as rejected, in lines that begin so."""
+        return [one[:_LONGEST_LINE] for one in _REJECTED.findall(self.body)][:_MOST_REJECTED]
+
+
+def _is_trailer(line: str) -> bool:
+    return bool(_TRAILER.match(line) or _PICKED.match(line))
 
 
 def read_commit(rooms: Rooms, repo: Repo, sha: str) -> Commit | None:

@@ -69,11 +69,13 @@ class Decision:
         options = [one.strip() for one in _BULLET.findall(render_body("adr", section))]
         chosen = _CHOSEN.search(self.outcome)
         name = _bare(chosen[1]) if chosen else _bare(self.title)
-        return [
+        others = [
             one
             for one in options
             if _bare(one) and _bare(one) not in name and name not in _bare(one)
         ]
+        # Where none of them is the chosen one, nobody can tell which were not.
+        return others if len(others) < len(options) else []
 
 
 @dataclass(frozen=True)

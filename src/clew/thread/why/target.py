@@ -18,23 +18,18 @@ from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import GitError, guard
 from clew.kit.text.display import clipped, shown_text
 from clew.thread.rooms import Rooms
+from clew.thread.why.definitions import SYMBOL, Spot, find_spots
 
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
-_SYMBOL = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)\w+)*")
 _LONGEST = 4096
 _MOST_LINES = 400
-_MOST_BLOCK = 120
-# Keywords before a name where it is defined, in common languages.
-_DEFINING = (
-    r"(def|class|func|fn|function|struct|interface|type|enum|trait|impl|module|mod|macro_rules!|"
-    r"const|static|let|var|val|sub|proc|package|namespace|union|define|object|protocol|record)"
-)
+_MOST_SPOTS = 5
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked about, found: `kind` is lines, file, symbol or commit."""
+    """What is asked about, found: `kind` is lines, file, directory, symbol, places or commit."""
 
     kind: str
     repo: Repo
@@ -43,13 +38,14 @@ class Target:
     start: int = 0
     end: int = 0
     note: str = ""
+    places: tuple[Spot, ...] = ()
 
     @property
     def title(self) -> str:
         """The target as it is shown."""
         if self.kind == "commit":
             return f"{self.repo.name}@{self.commit[:12]}"
-        if self.kind == "file":
+        if self.kind in ("file", "directory", "places"):
             return self.path
         span = f"{self.start}" if self.start == self.end else f"{self.start}-{self.end}"
         return f"{self.path}:{span}"
@@ -72,7 +68,7 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
     tracked = _file(rooms, wanted, repo_name)
     if tracked is not None:
         return tracked
-    symbol = _symbol(rooms, wanted, repo_name) if _SYMBOL.fullmatch(wanted) else None
+    symbol = _symbol(rooms, wanted, repo_name) if SYMBOL.fullmatch(wanted) else None
     if symbol is not None:
         return symbol
     raise _unknown(rooms, wanted, repo_name)
@@ -124,7 +120,8 @@ def _file(rooms: Rooms, text: str, repo_name: str | None) -> Target | None:
         if "/" in text or text.startswith((".", "~", "-")):
             raise
         return None
-    return Target("file", repo, path=path) if kind_at_head(repo, path) else None
+    kind = {"blob": "file", "tree": "directory"}.get(kind_at_head(repo, path))
+    return Target(kind, repo, path=path) if kind else None
 
 
 def locate(rooms: Rooms, text: str, repo_name: str | None = None) -> tuple[Repo, str]:
@@ -174,68 +171,19 @@ def kind_at_head(repo: Repo, path: str) -> str:
 
 
 def _symbol(rooms: Rooms, name: str, repo_name: str | None) -> Target | None:
-    """Where a name is defined, else where it first occurs."""
+    """Where a name is defined; where it could mean several, all of them."""
     repo = rooms.repo(repo_name)
-    last = re.split(r"\.|::|#", name)[-1]
-    word = re.escape(last)
-    defined = _grep(
-        repo,
-        rf"(^|[^[:alnum:]_]){_DEFINING}[[:space:]]+(\([^)]*\)[[:space:]]*)?{word}([^[:alnum:]_]|$)",
-    )
-    assigned = defined or _grep(repo, rf"^[[:space:]]*{word}[[:space:]]*(:[^=]+)?=")
-    places = assigned or _grep(repo, rf"(^|[^[:alnum:]_]){word}([^[:alnum:]_]|$)")
-    if not places:
+    found = find_spots(repo, name)
+    if found is None:
         return None
-    path, line = _best(places, name)
-    others = len(places) - 1
-    note = (
-        f"'{shown_text(name)}' also occurs in {others} other place{'s'[: others != 1]}"
-        if others
-        else ""
-    )
-    start, end = line, (_block_end(repo, path, line) if defined else line)
-    return Target("symbol", repo, path=path, start=start, end=end, note=note)
-
-
-def _best(places: list[tuple[str, int]], name: str) -> tuple[str, int]:
-    """The place to ask about: what is no test, then whose path says the other parts, then first."""
-    parts = [part.lower() for part in re.split(r"\.|::|#", name)[:-1]]
-
-    def rank(place: tuple[str, int]) -> tuple[bool, int, str, int]:
-        path = place[0].lower()
-        return "test" in path, -sum(part in path for part in parts), path, place[1]
-
-    return min(places, key=rank)
-
-
-def _grep(repo: Repo, pattern: str) -> list[tuple[str, int]]:
-    try:
-        out = repo_git(repo, "grep", "-z", "-n", "-I", "-E", "-m", "5", "-e", pattern, "HEAD", "--")
-    except GitError:  # nothing found
-        return []
-    found = []
-    for line in out.split(b"\n"):
-        fields = line.split(b"\0", 2)
-        if len(fields) == 3 and fields[1].isdigit():
-            path = os.fsdecode(fields[0]).removeprefix("HEAD:")
-            found.append((path, int(fields[1])))
-    return found
-
-
-def _block_end(repo: Repo, path: str, line: int) -> int:
-    """The last line of a definition: where the text is indented as little as its first line."""
-    text = os.fsdecode(repo_git(repo, "cat-file", "blob", f"HEAD:{guard(path)}"))
-    lines = text.split("\n")
-    depth = _indent(lines[line - 1])
-    end = line
-    for number in range(line, min(len(lines), line + _MOST_BLOCK)):
-        content = lines[number]
-        if content.strip() and _indent(content) <= depth:
-            return number + 1 if content.strip()[0] in "})]" else end
-        if content.strip():
-            end = number + 1
-    return end
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    what = "is defined" if found.is_defined else "is not defined here; it occurs"
+    if len(found.meant) > 1:
+        note = f"'{shown_text(name)}' {what} in {len(found.meant)} places: ask for one of them"
+        return Target("places", repo, path=name, note=note, places=found.meant)
+    spot = found.meant[0]
+    note = "" if found.is_defined else f"'{shown_text(name)}' {what} here only"
+    if found.others:
+        listed = ", ".join(f"{one.path}:{one.start}" for one in found.others[:_MOST_SPOTS])
+        more = len(found.others) - _MOST_SPOTS
+        note = f"also defined in {listed}{f' and {more} more' if more > 0 else ''}"
+    return Target("symbol", repo, path=spot.path, start=spot.start, end=spot.end, note=note)

@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from clew.history.questions.file_history import file_history
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError
 from clew.kit.text.display import clipped
 from clew.thread.budget import fitted
-from clew.thread.model import FIRST, LAST, LATE, USUAL, Link, Pack
+from clew.thread.model import EARLY, FIRST, LAST, LATE, USUAL, Link, Pack
 from clew.thread.rooms import Rooms
 from clew.thread.why.blame import Blamed, blame_lines, cut_off_at
 from clew.thread.why.builder import MOST_TEXT, WhyBuilder, head_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.links import SpecRef, specs_of_commit
+from clew.thread.why.paths import directory_story, file_story
 from clew.thread.why.target import Target, find_target
 
 BUDGET = 1500
 SECTIONS = (
-    *("line", "file", "commit", "message", "spec", "run", "decision", "vision", "rejected"),
-    *("issues", "together", "earlier", "later", "changes", "missing"),
+    *("places", "line", "file", "commit", "message", "merged", "version", "notes", "spec", "run"),
+    *("decision", "vision", "rejected", "issues", "people", "together", "earlier", "later"),
+    *("changes", "missing"),
 )
 _SHALLOW = (
     "this clone is shallow and ends at {sha}, so the line may be older than that. "
     "Fetch the rest: git fetch --unshallow"
 )
 _MOST_COMMITS = 8
+_MOST_PLACES = 20
 
 
 def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGET) -> Pack:
@@ -37,8 +39,10 @@ def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGE
     builder = WhyBuilder(rooms, target.repo, frozenset({target.path}))
     if target.kind == "commit":
         builder.commit(target.commit)
-    elif target.kind == "file":
-        _add_file(builder, target.path)
+    elif target.kind in ("file", "directory"):
+        _add_path(builder, target)
+    elif target.kind == "places":
+        _add_places(builder, target)
     else:
         _add_lines(builder, target)
     builder.add_missing()
@@ -116,37 +120,42 @@ def _add_restored(builder: WhyBuilder, commit: Commit, path: str, line: str) -> 
             builder.spec(SpecRef(ref.id, "restored"))
 
 
-def _add_file(builder: WhyBuilder, path: str) -> None:
-    """The reasons for a whole file: the commit that added it, and what changed it since."""
-    shas = _file_shas(builder, path)
-    if not shas:
+def _add_places(builder: WhyBuilder, target: Target) -> None:
+    """A name that could mean several: none of them is chosen."""
+    builder.say("places", target.note, f"symbol:{target.path}", FIRST)
+    for place in target.places[:_MOST_PLACES]:
+        builder.say("places", place.text, f"file:{place.path}:{place.start}", EARLY)
+    more = len(target.places) - _MOST_PLACES
+    if more > 0:
+        builder.say("places", f"and {more} more", f"symbol:{target.path}", LATE)
+
+
+def _add_path(builder: WhyBuilder, target: Target) -> None:
+    """The reasons for a file or a directory: the commit that added it, and what changed it since."""
+    path = target.path
+    if target.kind == "file":
+        story = file_story(builder.rooms, builder.repo, path)
+    else:
+        story = directory_story(builder.repo, path)
+    if not story.shas:
         raise NotFound(f"{builder.repo.name} has no commit that touched {path}")
-    builder.chain.append(Link("file", path))
-    builder.say("file", f"{path} came with the commit below", f"file:{path}", FIRST)
-    builder.commit(shas[-1])
-    for sha in shas[:-1][:_MOST_COMMITS]:
+    builder.chain.append(Link(target.kind, path))
+    builder.own_paths |= {story.first_path}
+    was = f" as {story.first_path}" if story.first_path != path else ""
+    came = f"came with the commit below{was}" if story.is_whole else "is older than what is known"
+    if target.kind == "directory" and story.is_whole:
+        came = f"began with {story.first_path}, in the commit below"
+    builder.say("file", f"{path} {came}", f"file:{path}", FIRST)
+    builder.commit(story.shas[-1])
+    for sha in story.shas[:-1][:_MOST_COMMITS]:
         changed = read_commit(builder.rooms, builder.repo, sha)
         if changed is not None:
             specs = ", ".join(ref.id for ref in specs_of_commit(builder.rooms, changed))
             named = f" (spec {specs})" if specs else ""
             builder.say("changes", f"{head_of(changed)}{named}", changed.source)
-    more = len(shas) - 1 - _MOST_COMMITS
+    more = len(story.shas) - 1 - _MOST_COMMITS
     if more > 0:
         builder.say("changes", f"{more} earlier commits touched it", f"file:{path}", LATE)
-
-
-def _file_shas(builder: WhyBuilder, path: str) -> list[str]:
-    """The commits that touched a path, newest first."""
-    history = builder.rooms.history
-    if history is not None and builder.rooms.is_indexed(builder.repo):
-        found = file_history(history, builder.repo.name, path, limit=500)["commits"]
-        if found:
-            return [one["sha"] for one in found]
-    try:
-        out = repo_git(builder.repo, "log", "--format=%H", "-n", "500", "HEAD", "--", path)
-    except GitError:
-        return []
-    return out.decode("ascii").split()
 
 
 def _line_text(entry: Blamed, path: str) -> str:

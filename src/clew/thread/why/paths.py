@@ -1,0 +1,69 @@
+"""The history of a path: the commit that it came with, and those that changed it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from clew.history.model import Repo
+from clew.history.questions.file_history import path_changes
+from clew.history.questions.repo_git import repo_git
+from clew.history.store.interface import Change, HistoryStore
+from clew.kit.git import GitError
+from clew.thread.rooms import Rooms
+
+_MOST_READ = 100_000
+
+
+class PathHistory(NamedTuple):
+    """The commits of a path, newest first; whether the last one added it, and which file it was."""
+
+    shas: tuple[str, ...]
+    is_whole: bool
+    first_path: str
+
+
+def file_story(rooms: Rooms, repo: Repo, path: str) -> PathHistory:
+    """The commits that touched a file, under its earlier names, too."""
+    if rooms.history is not None and rooms.is_indexed(repo):
+        found = _indexed(rooms.history, repo, path)
+        if found.shas:
+            return found
+    return _logged(repo, path, "--follow")
+
+
+def directory_story(repo: Repo, path: str) -> PathHistory:
+    """The commits that touched files in a directory."""
+    return _logged(repo, path)
+
+
+def _indexed(history: HistoryStore, repo: Repo, path: str) -> PathHistory:
+    changes = path_changes(history, repo, path)
+    commits = history.commits([one.id for one in changes])
+    kept: list[Change] = []
+    for one in changes:
+        if one.status == "D" and kept:  # what was there before it was deleted is another file
+            break
+        kept.append(one)
+    if not kept:
+        return PathHistory((), is_whole=False, first_path=path)
+    shas = tuple(dict.fromkeys(commits[one.id].sha for one in kept))
+    return PathHistory(shas, kept[-1].status == "A", kept[-1].path)
+
+
+def _logged(repo: Repo, path: str, *options: str) -> PathHistory:
+    words = ("log", "-z", "-M", "--name-status", "--format=%x01%H", "-n", str(_MOST_READ))
+    try:
+        out = repo_git(repo, *words, *options, "HEAD", "--", path)
+    except GitError:
+        return PathHistory((), is_whole=False, first_path=path)
+    shas: list[str] = []
+    added: list[str] = []
+    for entry in out.decode("utf-8", "surrogateescape").split("\1")[1:]:
+        sha, *fields = (field.lstrip("\n") for field in entry.split("\0"))
+        changes = list(pairwise(fields))
+        if shas and ("D", path) in changes:  # what was there before is another file
+            break
+        shas.append(sha)
+        added = [name for status, name in changes if status == "A"]
+    return PathHistory(tuple(shas), bool(added), added[0] if added else path)

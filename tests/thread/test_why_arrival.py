@@ -1,0 +1,160 @@
+"""What `why` tells without specs: requests, versions, people, notes, mentions, places."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.kit.errors import NotFound
+from clew.thread.budget import pack_data
+from clew.thread.rooms import open_rooms
+from clew.thread.why.arrival import request_in
+from clew.thread.why.why import why
+from tests.support.repos import Repository
+from tests.thread.story import Story, add_index
+
+WEB = {"GIT_COMMITTER_NAME": "GitHub", "GIT_COMMITTER_EMAIL": "noreply@github.com"}
+
+
+@pytest.fixture(params=["git alone", "with an index"])
+def asked(request, tmp_path):
+    """Ask about a repository that the test made, with and without an index."""
+    repository = Repository(tmp_path / "shop")
+
+    def ask(target):
+        if request.param == "with an index" and not indexed:
+            add_index(Story(repository))
+            indexed.append(1)
+        return pack_data(why(open_rooms({"project": str(repository.path)}), target, budget=5000))
+
+    indexed: list[int] = []
+    ask.repository = repository
+    return ask
+
+
+def said(data, section):
+    return [one["text"] for one in data["statements"] if one["section"] == section]
+
+
+def test_a_merged_branch_tells_its_pull_request_and_version(asked):
+    repository = asked.repository
+    repository.commit("Start", {"a.txt": "a\n"})
+    repository.git("tag", "0.9", env=repository.dates())
+    repository.git("checkout", "-q", "-b", "side")
+    sha = repository.commit("Add b", {"b.txt": "b\n"})
+    repository.git("checkout", "-q", "main")
+    repository.commit("Other", {"c.txt": "c\n"})
+    words = "Merge pull request #12 from me/side\n\nLet there be b"
+    repository.git("merge", "-q", "--no-ff", "-m", words, "side", env=repository.dates())
+    merge = repository.head()
+    repository.git("tag", "-a", "-m", "one", "1.0", env=repository.dates())
+    repository.commit("More", {"c.txt": "d\n"})
+    repository.git("tag", "1.1", env=repository.dates())
+    data = asked(sha)
+    (merged,) = said(data, "merged")
+    assert merged.startswith(f"pull request #12 “Let there be b” (merge {merge[:12]} ")
+    assert said(data, "version") == ["first in 1.0 (2023-11-14)"]
+
+
+def test_a_squash_names_its_request_only_where_the_web_page_made_it(asked):
+    repository = asked.repository
+    env = {**repository.dates(), **WEB}
+    squashed = repository.commit("Add a (#7)", {"a.txt": "a\n"}, env=env)
+    plain = repository.commit("Add b (#8)", {"b.txt": "b\n"})
+    assert said(asked(squashed), "issues") == []
+    assert said(asked(plain), "merged") == []
+    assert said(asked(plain), "issues") == ["names #8"]
+    assert said(asked(plain), "version") == []
+
+
+def test_people_notes_and_subversion(asked):
+    repository = asked.repository
+    trailers = (
+        "Reviewed-by: Ann <ann@example.com>\nCo-authored-by: Ben <b@e.org>\n"
+        "Reviewed-by: Cy <c@e.org>\nSigned-off-by: Dan <d@e.org>\n"
+        "git-svn-id: http://svn.e.org/shop/trunk@42 bcc190cf-cafb\n"
+    )
+    sha = repository.commit(
+        f"Add a\n\nBecause of b, not instead of c.\n\n{trailers}", {"a.txt": "a\n"}
+    )
+    repository.git("notes", "--ref=ci", "add", "-m", "build passed", sha, env=repository.dates())
+    data = asked("a.txt:1")
+    assert said(data, "people") == ["reviewed by Ann, Cy; co-authored by Ben"]
+    assert said(data, "notes") == ["ci: build passed"]
+    assert said(data, "message") == ["Because of b, not instead of c."]
+    assert said(data, "issues") == ["was Subversion revision 42 of http://svn.e.org/shop/trunk"]
+    assert said(data, "rejected") == []
+
+
+def test_a_later_commit_that_names_this_one_is_told_in_its_words(asked):
+    repository = asked.repository
+    sha = repository.commit("Add a", {"a.txt": "a\n"})
+    messages = {
+        "Mend a": f"It crashed. Regression in {sha[:10]}.",
+        "Say more": f"Follow-up to {sha}.",
+        "Look": f"The bug was fixed in {sha[:9]} already.",
+        "Undo half": f"Partially reverts {sha[:12]}.",
+        "Words": "Nothing here: deadbeef, 1234567.",
+    }
+    for number, (subject, body) in enumerate(messages.items()):
+        repository.commit(f"{subject}\n\n{body}", {f"{number}.txt": "x\n"})
+    later = "\n".join(sorted(said(asked(sha), "later")))
+    assert len(later.split("\n")) == 4
+    assert "is named as the cause by" in later
+    assert f"Mend a: “Regression in {sha[:10]}.”" in later
+    assert f"Say more: “Follow-up to {sha}.”" in later
+    assert f"is mentioned by {repository.text('rev-parse', 'HEAD~2')[:12]}" in later
+    assert "was reverted in part by" in later
+
+
+def test_a_directory_tells_its_true_beginning(asked):
+    repository = asked.repository
+    repository.commit("Zero", {"a.txt": "a\n"})
+    first = repository.commit("First", {"d/one.txt": "1\n"})
+    for number in range(12):
+        repository.commit(f"Change {number}", {"d/two.txt": f"{number}\n"})
+    data = asked("d")
+    assert said(data, "file") == ["d began with d/one.txt, in the commit below"]
+    assert first[:12] in said(data, "commit")[0]
+    assert said(data, "changes")[-1] == "4 earlier commits touched it"
+
+
+def test_a_file_that_was_deleted_and_added_again_came_with_the_second(asked):
+    repository = asked.repository
+    repository.commit("First", {"x.txt": "1\n2\n3\n", "y.txt": "y\n"})
+    repository.git("rm", "-q", "x.txt")
+    repository.commit("Away")
+    again = repository.commit("Again", {"x.txt": "other\n"})
+    assert again[:12] in said(asked("x.txt"), "commit")[0]
+
+
+def test_a_symbol_is_its_own_and_an_ambiguous_one_lists_its_places(asked):
+    repository = asked.repository
+    text = "class {}:\n    def open(self):\n        return 1\n"
+    repository.commit("Both", {"a.py": text.format("A"), "b.py": text.format("B")})
+    repository.commit("Tests", {"tests/test_a.py": "class A:\n    pass\n"})
+    assert asked("B.open")["title"] == "Why b.py:2-3"
+    assert asked("A")["title"] == "Why a.py:1-3"
+    assert "also defined in tests/test_a.py:1" in said(asked("A"), "line")
+    places = said(asked("open"), "places")
+    assert places[1:] == ["a.py:2 function A.open", "b.py:2 function B.open"]
+    assert "'open' is defined in 2 places" in places[0]
+    with pytest.raises(NotFound) as error:
+        asked("C.open")
+    assert "a.py:2 function A.open" in (error.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("message", "request_found"),
+    [
+        ("Merge pull request #5 from a/b\n\nTitle", ("#5", "Title")),
+        ("Merge pull request 'T t' (#5) from a into b", ("#5", "T t")),
+        ("Merge branch 'x' into 'main'\n\nTitle\n\nSee merge request g/p!9", ("!9", "Title")),
+        ("Merged in x (pull request #3)\n\nTitle", ("#3", "Title")),
+        ("Auto merge of #4 - a:b, r=c\n\nTitle", ("#4", "Title")),
+        ("Title (#6)", ("#6", "Title")),
+        ("Merge branch 'x'", None),
+    ],
+)
+def test_how_requests_are_written(message, request_found):
+    found = request_in(message)
+    assert (tuple(found) if found else None) == request_found
