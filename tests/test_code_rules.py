@@ -125,6 +125,7 @@ STORES = (
     "src/clew/protocol/kernel/task_store.py",
     "src/clew/specs/index/text_index.py",
     "src/clew/kit/sqlite.py",
+    "src/clew/symbols/cache.py",
     "src/clew/team/",
     "src/clew/doctor/machine.py",  # it tries out what this SQLite can do
 )

@@ -6,6 +6,7 @@ belongs to where that is not around it. `scope` only holds others; `call` is a n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _PYTHON = """
@@ -120,30 +121,86 @@ _RUBY = """
 
 @dataclass(frozen=True)
 class Language:
-    """One language: where its grammar is, the endings of its files, and its query."""
+    """One language: how its grammar is loaded, the endings of its files, and its query."""
 
     name: str
-    module: str
+    grammar: Callable[[], object]
     endings: tuple[str, ...]
     query: str
-    function: str = "language"
+
+
+def _python() -> object:
+    from tree_sitter_python import language
+
+    return language()
+
+
+def _rust() -> object:
+    from tree_sitter_rust import language
+
+    return language()
+
+
+def _go() -> object:
+    from tree_sitter_go import language
+
+    return language()
+
+
+def _c() -> object:
+    from tree_sitter_c import language
+
+    return language()
+
+
+def _cpp() -> object:
+    from tree_sitter_cpp import language
+
+    return language()
+
+
+def _java() -> object:
+    from tree_sitter_java import language
+
+    return language()
+
+
+def _javascript() -> object:
+    from tree_sitter_javascript import language
+
+    return language()
+
+
+def _typescript() -> object:
+    from tree_sitter_typescript import language_typescript
+
+    return language_typescript()
+
+
+def _tsx() -> object:
+    from tree_sitter_typescript import language_tsx
+
+    return language_tsx()
+
+
+def _ruby() -> object:
+    from tree_sitter_ruby import language
+
+    return language()
 
 
 LANGUAGES = (
-    Language("python", "tree_sitter_python", (".py", ".pyi"), _PYTHON),
-    Language("rust", "tree_sitter_rust", (".rs",), _RUST),
-    Language("go", "tree_sitter_go", (".go",), _GO),
-    Language("c", "tree_sitter_c", (".c", ".h"), _C),
-    Language("cpp", "tree_sitter_cpp", (".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx"), _CPP),
-    Language("java", "tree_sitter_java", (".java",), _JAVA),
-    Language("javascript", "tree_sitter_javascript", (".js", ".jsx", ".mjs", ".cjs"), _JAVASCRIPT),
-    Language(
-        "typescript", "tree_sitter_typescript", (".ts", ".mts", ".cts"), _TYPESCRIPT,
-        "language_typescript",
-    ),
-    Language("tsx", "tree_sitter_typescript", (".tsx",), _TYPESCRIPT, "language_tsx"),
-    Language("ruby", "tree_sitter_ruby", (".rb", ".rake"), _RUBY),
-)  # fmt: skip
+    Language("python", _python, (".py", ".pyi"), _PYTHON),
+    Language("rust", _rust, (".rs",), _RUST),
+    Language("go", _go, (".go",), _GO),
+    Language("c", _c, (".c", ".h"), _C),
+    Language("cpp", _cpp, (".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx"), _CPP),
+    Language("java", _java, (".java",), _JAVA),
+    Language("javascript", _javascript, (".js", ".jsx", ".mjs", ".cjs"), _JAVASCRIPT),
+    Language("typescript", _typescript, (".ts", ".mts", ".cts"), _TYPESCRIPT),
+    Language("tsx", _tsx, (".tsx",), _TYPESCRIPT),
+    Language("ruby", _ruby, (".rb", ".rake"), _RUBY),
+)
 _BY_ENDING = {ending: language for language in LANGUAGES for ending in language.endings}
 
 

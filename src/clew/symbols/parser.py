@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from clew.symbols.languages import Language
@@ -76,7 +75,7 @@ def outline(language: Language, source: bytes) -> Outline:
 def _loaded(language: Language) -> tuple[Parser, Query]:
     import tree_sitter
 
-    grammar = tree_sitter.Language(getattr(import_module(language.module), language.function)())
+    grammar = tree_sitter.Language(language.grammar())
     return tree_sitter.Parser(grammar), tree_sitter.Query(grammar, language.query)
 
 
