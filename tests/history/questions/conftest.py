@@ -11,6 +11,9 @@ import pytest
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
+from clew.program import offer_engines
+from clew.team.history.moving import import_index
+from clew.team.history.store import PostgresHistory
 
 ALICE = ("Alice", "alice@example.com")
 BOB = ("Bob", "bob@example.com")
@@ -150,9 +153,22 @@ def database(story, tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def store(database):
-    opened = SqliteHistory.read(database)
+@pytest.fixture(scope="session")
+def address(database, request):
+    """The same index in PostgreSQL."""
+    address = request.getfixturevalue("postgres").new_place()
+    with PostgresHistory.create(address) as made:
+        import_index(made, database)
+    return address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request, database):
+    if request.param == "sqlite":
+        opened = SqliteHistory.read(database)
+    else:
+        offer_engines()
+        opened = PostgresHistory.read(request.getfixturevalue("address"))
     yield opened
     opened.close()
 

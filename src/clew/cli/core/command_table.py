@@ -96,6 +96,12 @@ WORK_COMMANDS: Table = {
     "trust": ("clew.cli.work.trust:trust", "Approve the project's commands, or take it back."),
 }
 
+TEAM_COMMANDS: Table = {
+    "migrate": ("clew.cli.team:migrate", "Make the tables, or bring them up to date."),
+    "import": ("clew.cli.team:import_file", "Take the index of a file into the database."),
+    "export": ("clew.cli.team:export", "Write a repository's index to a file."),
+}
+
 SITE_COMMANDS: Table = {
     "build": ("clew.cli.web:build_site", "Write the pages into a directory."),
 }
@@ -154,6 +160,7 @@ COMMANDS: dict[str, Table] = {
         "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
         "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
         "web": ("clew.cli.web:web", "Open the board in a browser."),
+        "team": ("clew.cli.team:team", "Use one database for many machines."),
         "board": ("clew.cli.web:board", "Draw the board in the terminal."),
         "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),
         "tools": ("clew.cli.setup.tools:tools", "List the tools that a server would offer."),
