@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from clew.specs.files.ids import ancestors_of, member_numbers, sort_key
@@ -43,29 +44,45 @@ class Graph:
         self._heads: dict[str, Head] = {}
         for head in heads:
             self._heads.setdefault(head.id, head)
-        self._done = {
-            spec_id: head.archived or head.status in DONE_STATUSES
-            for spec_id, head in self._heads.items()
-        }
-        self._members: dict[str, list[str]] = {}
-        self._dependents: dict[str, list[str]] = {}
-        self._nested = [spec_id for spec_id in self._heads if "." in spec_id]
-        self._link()
-        self._rings = _rings(self._heads, self._knotted())
-        self._ring_of = {spec_id: n for n, ring in enumerate(self._rings) for spec_id in ring}
-        self._first_open = self._first_open_members()
         self._states: dict[str, Derived] = {}
         self._inherited: dict[str, tuple[Blocker, ...]] = {}
         self._ready: list[str] | None = None
 
-    def _link(self) -> None:
+    def _is_done(self, spec_id: str) -> bool | None:
+        """Whether nothing has to wait for a spec; None where there is no such spec."""
+        head = self._heads.get(spec_id)
+        return None if head is None else head.archived or head.status in DONE_STATUSES
+
+    # Each of these looks at every spec, and many questions are about a few.
+
+    @cached_property
+    def _dependents(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for spec_id, head in self._heads.items():
             for wanted in head.depends_on or ():
-                self._dependents.setdefault(wanted, []).append(spec_id)
+                found.setdefault(wanted, []).append(spec_id)
+        return found
+
+    @cached_property
+    def _nested(self) -> list[str]:
+        return [spec_id for spec_id in self._heads if "." in spec_id]
+
+    @cached_property
+    def _members(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for spec_id in self._nested:
             for ancestor in ancestors_of(spec_id):
                 if ancestor in self._heads:
-                    self._members.setdefault(ancestor, []).append(spec_id)
+                    found.setdefault(ancestor, []).append(spec_id)
+        return found
+
+    @cached_property
+    def _rings(self) -> list[frozenset[str]]:
+        return _rings(self._heads, self._knotted())
+
+    @cached_property
+    def _ring_of(self) -> dict[str, int]:
+        return {spec_id: n for n, ring in enumerate(self._rings) for spec_id in ring}
 
     def _knotted(self) -> list[str]:
         """The specs that remain when those that wait for none of the rest are taken off."""
@@ -95,17 +112,27 @@ class Graph:
                     return False
         return True
 
-    def _first_open_members(self) -> dict[str, tuple[int, str]]:
+    @cached_property
+    def _first_open(self) -> dict[str, tuple[int, str]]:
         """For each parent the unfinished member with the lowest number, itself or one below it."""
         found: dict[str, tuple[int, str]] = {}
         for spec_id in self._nested:
-            if self._done[spec_id]:
+            if self._is_done(spec_id):
                 continue
             parents = reversed(ancestors_of(spec_id))
             for parent, number in zip(parents, member_numbers(spec_id), strict=False):
                 if parent not in found or number < found[parent][0]:
                     found[parent] = (number, spec_id)
         return found
+
+    def status(self, spec_id: str) -> str:
+        """The status alone, which needs no look at all the others where a dependency decides."""
+        head = self._heads[spec_id]
+        if head.archived or head.status not in OPEN_STATUSES:
+            return head.status
+        if not all(map(self._is_done, head.depends_on or ())):
+            return "blocked"
+        return self.state(spec_id).status
 
     def state(self, spec_id: str) -> Derived:
         """What the spec's state is, given all the others."""
@@ -121,7 +148,7 @@ class Graph:
         if head.depends_on is None:
             blockers += self._sibling(head.id)
         if head.criteria_total:
-            open_members = [m for m in self._members.get(head.id, ()) if not self._done[m]]
+            open_members = [m for m in self._members.get(head.id, ()) if not self._is_done(m)]
             blockers += [Blocker(member, "member") for member in open_members]
         if head.approval_required and head.approval_status != "approved":
             blockers.append(Blocker(head.id, "approval"))
@@ -131,13 +158,13 @@ class Graph:
         return Derived("blocked" if first else "ready", tuple(first.values()))
 
     def _unmet(self, head: Head, wanted: Sequence[str]) -> list[Blocker]:
-        ring = self._ring_of.get(head.id)
         blockers = []
         for other in wanted:
-            done = self._done.get(other)
+            done = self._is_done(other)
             if done is None:
                 blockers.append(Blocker(other, "missing"))
             elif not done:
+                ring = self._ring_of.get(head.id)
                 same = ring is not None and self._ring_of.get(other) == ring
                 blockers.append(Blocker(other, "cycle" if same else "unfinished"))
         return blockers
@@ -204,7 +231,7 @@ class Graph:
 
     def open_members(self, spec_id: str) -> tuple[str, ...]:
         """The members that are neither completed, cancelled nor archived."""
-        return tuple(m for m in self._members.get(spec_id, ()) if not self._done[m])
+        return tuple(m for m in self._members.get(spec_id, ()) if not self._is_done(m))
 
     def drivers_of(self, spec_id: str) -> tuple[str, ...]:
         """The specs that this one is a member of, the nearest first."""

@@ -97,6 +97,7 @@ class TextIndex:
         self._words: str | None = None
         self._lowered: dict[int, str] = {}
         self._keys: dict[int, str] = {}
+        self._bodies: dict[str, list[tuple[str, str]]] = {}
         self._answers: dict[tuple[str, str], frozenset[str]] = {}
 
     def close(self) -> None:
@@ -142,12 +143,14 @@ class TextIndex:
         if version == self._data_version:
             return
         self._data_version = version
-        stored = "SELECT key, id, version FROM entries WHERE kind = ?"
+        stored = "SELECT key, id, version FROM entries WHERE id BETWEEN ? AND ?"
+        rows = {kind: connection.execute(stored, _span(kind)) for kind in _KINDS}
         self._versions = {
-            kind: {key: (number, text) for key, number, text in connection.execute(stored, (kind,))}
-            for kind in _KINDS
+            kind: {key: (number, version) for key, number, version in found}
+            for kind, found in rows.items()
         }
         self._keys.clear()
+        self._bodies.clear()
         self._generations.clear()
         self._lowered.clear()
         self._answers.clear()
@@ -202,6 +205,7 @@ class TextIndex:
 
     def _forget(self, numbers: list[int]) -> None:
         self._answers.clear()
+        self._bodies.clear()
         for number in numbers:
             self._lowered.pop(number, None)
             self._database.execute("DELETE FROM texts WHERE rowid = ?", (number,))
@@ -247,18 +251,16 @@ class TextIndex:
     def _containing(self, kind: str, wanted: str) -> frozenset[str]:
         expression = self._expression(wanted) if wanted.isascii() else None
         if expression is None:
-            everything = [number for number, _ in self._versions[kind].values()]
-            found = self._verified(everything, wanted)
-        elif not expression:
+            return frozenset([key for key, body in self._all_bodies(kind) if wanted in body])
+        if not expression:
             return frozenset()
-        else:
-            rows = self._database.execute(
-                "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ?",
-                (f"body : ({expression})", *_span(kind)),
-            ).fetchall()
-            found = [number for (number,) in rows]
-            if not _ASCII_WORD.fullmatch(wanted):
-                found = self._verified(found, wanted)
+        rows = self._database.execute(
+            "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ?",
+            (f"body : ({expression})", *_span(kind)),
+        ).fetchall()
+        found = [number for (number,) in rows]
+        if not _ASCII_WORD.fullmatch(wanted):
+            found = [number for number, body in self._lower_cased(found) if wanted in body]
         if not self._keys:
             every = (known.items() for known in self._versions.values())
             self._keys = {number: key for items in every for key, (number, _) in items}
@@ -296,8 +298,16 @@ class TextIndex:
             at = words.find(part, end)
         return list(found)
 
-    def _verified(self, numbers: list[int], wanted: str) -> list[int]:
-        """Those whose body really contains the text; bodies stay in memory for the next time."""
+    def _all_bodies(self, kind: str) -> list[tuple[str, str]]:
+        """The key and the body of every text of a kind, lower-cased."""
+        if kind not in self._bodies:
+            known = self._versions[kind]
+            keys = {number: key for key, (number, _) in known.items()}
+            self._bodies[kind] = [(keys[n], body) for n, body in self._lower_cased(list(keys))]
+        return self._bodies[kind]
+
+    def _lower_cased(self, numbers: list[int]) -> list[tuple[int, str]]:
+        """The bodies of these texts; they stay in memory for the next time."""
         lowered = self._lowered
         missing = [number for number in numbers if number not in lowered]
         for number, body in self._database.execute(
@@ -305,7 +315,7 @@ class TextIndex:
             (json_list(missing),),
         ):
             lowered[number] = body.lower()
-        return [number for number in numbers if wanted in lowered[number]]
+        return [(number, lowered[number]) for number in numbers]
 
 
 class KindTexts:

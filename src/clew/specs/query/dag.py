@@ -57,7 +57,7 @@ def build_dag(heads: Iterable[Head], graph: Graph) -> Dag:
     """The graph of these specs; what they wait for outside of them is left out."""
     chosen = {head.id: head for head in heads}
     nodes = {
-        name: Node(name, head.title, head.status if head.archived else graph.state(name).status)
+        name: Node(name, head.title, head.status if head.archived else graph.status(name))
         for name, head in chosen.items()
     }
     before = {

@@ -36,7 +36,7 @@ def shown_status(head: Head, graph: Graph) -> str:
     """The status that people see: what is stored, except that a blocked spec says so."""
     if head.archived:
         return head.status
-    state = graph.state(head.id).status
+    state = graph.status(head.id)
     return (
         "pending" if state == "ready" and head.status in ("pending", "ready", "blocked") else state
     )
@@ -144,7 +144,7 @@ def status_filter(
         return lambda head, _graph: not (hide_cancelled and head.status == "cancelled")
     check_status(status)
     if status == "ready":
-        return lambda head, graph: not head.archived and graph.state(head.id).status == "ready"
+        return lambda head, graph: not head.archived and graph.status(head.id) == "ready"
     return lambda head, graph: shown_status(head, graph) == status
 
 

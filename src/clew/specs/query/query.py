@@ -125,7 +125,7 @@ def _status(value: str) -> Condition:
 
 
 def _state(head: Head, graph: Graph) -> str:
-    return head.status if head.archived else graph.state(head.id).status
+    return head.status if head.archived else graph.status(head.id)
 
 
 def _file(value: str) -> Condition:

@@ -149,7 +149,7 @@ def _rank(head: Head, words: tuple[str, ...]) -> int:
 
 
 def _hit(store: SpecStore, head: Head, words: tuple[str, ...], graph: Graph) -> dict[str, Any]:
-    state = head.status if head.archived else graph.state(head.id).status
+    state = head.status if head.archived else graph.status(head.id)
     return {
         "id": head.id,
         "title": head.title,

@@ -208,7 +208,7 @@ def _overlap_statements(rooms: Rooms, task: _Task) -> list[Statement]:
     statements = []
     for _, head in sorted(found, key=lambda one: (one[0], one[1].id))[:_MOST_OVERLAPS]:
         files = ", ".join(sorted(wanted.intersection(head.target_files)))
-        state = graph.state(head.id).status
+        state = graph.status(head.id)
         text = f"{head.id} “{head.title or ''}” ({state}) also means to change {files}"
         statements.append(Statement("overlap", text, f"spec:{head.id}", EARLY))
     return statements

@@ -38,7 +38,7 @@ def show(request: Request) -> Response:
     log, offset = specview.log_part(store, spec.id)
     remarks = remarks_in(spec.body)
     graph = snapshot.graph()
-    state = graph.state(spec.id).status
+    state = graph.status(spec.id)
     return page(
         request,
         "spec.html",

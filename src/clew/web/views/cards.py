@@ -118,7 +118,7 @@ def read_board(store: SpecStore, paths: ProjectPaths, wanted: Filter | None = No
     graph = snapshot.graph()
     groups: dict[str, list[Head]] = {name: [] for name, _, _ in COLUMNS}
     for head in _matching_heads(store, snapshot, wanted):
-        column = _COLUMN_OF.get(graph.state(head.id).status)
+        column = _COLUMN_OF.get(graph.status(head.id))
         if column is not None:
             groups[column].append(head)
     # What was done last is what people look for; everything else is in the order of its ids.
@@ -202,7 +202,7 @@ def _reasons(paths: ProjectPaths, heads: list[Head]) -> dict[str, str]:
 
 
 def _card(head: Head, graph: Graph, run: Run | None, paths: ProjectPaths, reason: str) -> Card:
-    status = graph.state(head.id).status
+    status = graph.status(head.id)
     works = status in ("in_progress", "paused")
     held = run is not None and run.phase is not Phase.HELD
     return Card(

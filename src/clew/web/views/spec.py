@@ -188,7 +188,7 @@ def waits(graph: Graph, spec: Spec) -> list[dict[str, str]]:
         "sibling": "comes before it",
         "member": "is one of its members",
     }
-    if spec.head.archived or graph.state(spec.id).status != "blocked":
+    if spec.head.archived or graph.status(spec.id) != "blocked":
         return []
     return [
         {"id": item["id"], "why": words.get(item["reason"], item["reason"])}
