@@ -43,10 +43,10 @@ def helpers():
     made.end()
 
 
-def ask(helpers, client, **arguments):
+def ask(helpers, client, name="x", **arguments):
     call = Call()
     call.client = client
-    return helpers.call("x", arguments, call).text
+    return helpers.call(name, arguments, call).text
 
 
 def test_a_slow_client_does_not_get_the_last_helper(helpers, tmp_path):
@@ -63,6 +63,33 @@ def test_a_slow_client_does_not_get_the_last_helper(helpers, tmp_path):
     gate.touch()
     for thread in slow:
         thread.join()
+
+
+def test_heavy_calls_of_many_clients_leave_a_helper_for_the_others(helpers, tmp_path):
+    gate = tmp_path / "gate"
+    for _ in range(50):
+        ask(helpers, "usual")
+    helpers._durations.note("heavy", 60.0)
+    heavy = [
+        threading.Thread(
+            target=ask, args=(helpers, f"client {number}", "heavy"), kwargs={"wait_for": str(gate)}
+        )
+        for number in range(5)
+    ]
+    for thread in heavy:
+        thread.start()
+    wait_until(lambda: helpers._heavy == 1 and len(helpers._waiting) == 4)
+    assert ask(helpers, "quick")
+    gate.touch()
+    for thread in heavy:
+        thread.join()
+    assert helpers._heavy == 0
+
+
+def test_what_all_calls_take_is_not_heavy(helpers):
+    for _ in range(100):
+        helpers._durations.note("x", 9.0)
+    assert not helpers._durations.is_heavy("x")
 
 
 def test_a_helper_that_dies_is_replaced_and_asked_again(helpers, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import random
@@ -10,24 +9,27 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 from benchmarks.measurement.sampling import percentile
 
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.repositories import register
 from tests.history.index import content, new_index
+from tests.load.clients import calls, message
 from tests.support.client import COMMITMUX, WAIT_SECONDS, StdioServer
 from tests.support.http import face_http, http_server
 from tests.support.proof import amount
 from tests.support.repos import generate
 
-SECONDS = amount(5, 60)
+SECONDS = amount(4, 30)
 HTTP_CLIENTS = 64
 STDIO_SERVERS = 16
 PATIENCE = 60
+ROOT = Path(__file__).parents[2]
 # Commits for as long as it is let, and syncs after each batch.
 SYNC = """
 import sys, time
@@ -56,45 +58,58 @@ def index(tmp_path, monkeypatch):
     return tmp_path / "db", repository
 
 
-def calls(dice):
-    """Endless calls of the four tools, as an agent makes them."""
-    while True:
-        yield "commitmux_search", {"query": f"word{dice.randrange(200)}", "limit": 10}
-        yield "commitmux_search", {"query": f"part{dice.randrange(50)} number*"}
-        yield "commitmux_touches", {"path_glob": f"file{dice.randrange(40)}.txt"}
-        yield "commitmux_search", {"query": "later change"}
+@contextmanager
+def syncing(index, record_property):
+    """Commits and syncs during the block; afterwards the index is that of a quiet sync."""
+    path, repository = index
+    words = [sys.executable, "-c", SYNC, path, repository.path, str(SECONDS)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=os.environ) as process:
+        yield
+        made = int(process.communicate(timeout=SECONDS + PATIENCE)[0])
+    assert made > 0
+    record_property("load", f"synced meanwhile: {made} commits")
+    assert_complete(path, repository)
 
 
-def message(number, name, arguments):
-    """One call on the wire."""
-    params = {"name": name, "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+def told(name, times):
+    """The times of many calls in one line."""
+    spread = ", ".join(f"p{p} {percentile(times, p) * 1000:.0f} ms" for p in (50, 95, 99))
+    return f"{name}: {len(times)} calls, {len(times) / SECONDS:.0f} a second, {spread}"
 
 
-def check(answer):
-    """An answer, and not a refusal of any kind."""
-    assert "result" in answer, answer
-    assert not answer["result"].get("isError"), answer
+def processor(process):
+    """What a process and its children have taken so far."""
+    taken = [one.cpu_times() for one in (process, *process.children())]
+    return [one.user + one.system for one in taken]
 
 
-def ask_by_http(server, seed, until, times):
-    """One client: a connection that stays open, one call after the other."""
-    connection = http.client.HTTPConnection(
-        server.address.hostname, server.address.port, timeout=PATIENCE
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_http_clients_during_a_sync(index, private_home, record_property, workers):
+    command = face_http("commitmux", "serve", "--workers", workers)
+    with http_server(command) as server:
+        token = (private_home / ".clew" / "secrets" / "http-token").read_text().strip()
+        place = (server.address.hostname, str(server.address.port), token)
+        words = [sys.executable, "-m", "tests.load.clients", *place]
+        subprocess.run([*words, "4", "0.1"], cwd=ROOT, check=True, capture_output=True)
+        process = psutil.Process(server.process.pid)
+        with syncing(index, record_property):
+            before = processor(process)
+            done = subprocess.run(
+                [*words, str(HTTP_CLIENTS), str(SECONDS)], cwd=ROOT, check=True, capture_output=True
+            )
+            after = processor(process)
+    said = json.loads(done.stdout)
+    assert said["wrong"] == []
+    assert len(said["times"]) >= HTTP_CLIENTS
+    each = 1000 / len(said["times"])
+    front = (after[0] - before[0]) * each
+    helpers = (sum(after[1:]) - sum(before[1:])) * each
+    record_property("load", told(f"{HTTP_CLIENTS} HTTP clients, {workers} workers", said["times"]))
+    record_property(
+        "load",
+        f"processor a call: server {front:.2f} ms, its helpers {helpers:.2f} ms,"
+        f" client {said['cpu'] * each:.2f} ms",
     )
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.token}"}
-    for number, (name, arguments) in enumerate(calls(random.Random(seed))):
-        if time.monotonic() > until:
-            break
-        begun = time.monotonic()
-        body = json.dumps(message(number, name, arguments))
-        connection.request("POST", server.address.path, body, headers)
-        response = connection.getresponse()
-        data = response.read()
-        times.append(time.monotonic() - begun)
-        assert response.status == 200, data
-        check(json.loads(data))
-    connection.close()
 
 
 def ask_by_stdio(server, seed, until, times):
@@ -109,66 +124,43 @@ def ask_by_stdio(server, seed, until, times):
         check(answer)
 
 
-def start_all(ask, servers, until, times, errors):
-    """A thread for each client."""
+def check(answer):
+    """An answer, and not a refusal of any kind."""
+    assert "result" in answer, answer
+    assert not answer["result"].get("isError"), answer
 
-    def guarded(server, seed):
+
+def test_stdio_servers_during_a_sync(index, private_home, record_property):
+    times, errors = [], []
+
+    def guarded(server, seed, until):
         try:
-            ask(server, seed, until, times)
+            ask_by_stdio(server, seed, until, times)
         except BaseException as error:  # noqa: BLE001 - the test shows them all
             errors.append(error)
 
-    threads = [
-        threading.Thread(target=guarded, args=(server, seed)) for seed, server in enumerate(servers)
-    ]
-    for thread in threads:
-        thread.start()
-    return threads
-
-
-def told(name, times):
-    """The times of many calls in one line."""
-    spread = ", ".join(f"p{p} {percentile(times, p) * 1000:.0f} ms" for p in (50, 95, 99))
-    return f"{name}: {len(times)} calls, {len(times) / SECONDS:.0f} a second, {spread}"
-
-
-def test_http_clients_and_stdio_servers_during_a_sync(index, private_home, record_property):
-    path, repository = index
-    by_http, by_stdio, errors = [], [], []
     with ExitStack() as stack:
-        server = stack.enter_context(http_server(face_http("commitmux", "serve")))
-        server.token = (private_home / ".clew" / "secrets" / "http-token").read_text().strip()
         servers = [stack.enter_context(StdioServer(COMMITMUX)) for _ in range(STDIO_SERVERS)]
-        syncing = stack.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-c", SYNC, path, repository.path, str(SECONDS)],
-                stdout=subprocess.PIPE,
-                cwd=Path(__file__).parents[2],
-                env=os.environ,
-            )
-        )
         for one in servers:  # every server has answered once before times are taken
             one.send(message("first", *next(calls(random.Random(0)))))
         for one in servers:
             check(one.answer_to("first", PATIENCE))
-        ask_by_http(server, 0, time.monotonic() + 0.1, [])
-        until = time.monotonic() + SECONDS
-        threads = start_all(ask_by_http, [server] * HTTP_CLIENTS, until, by_http, errors)
-        threads += start_all(ask_by_stdio, servers, until, by_stdio, errors)
-        for thread in threads:
-            thread.join(SECONDS + PATIENCE + WAIT_SECONDS)
-        made = int(syncing.communicate(timeout=PATIENCE)[0])
+        with syncing(index, record_property):
+            until = time.monotonic() + SECONDS
+            threads = [
+                threading.Thread(target=guarded, args=(server, seed, until))
+                for seed, server in enumerate(servers)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(SECONDS + PATIENCE + WAIT_SECONDS)
         said = b"".join(one.stderr for one in servers)
     assert errors == []
     assert b"locked" not in said
     assert b"Traceback" not in said
-    assert made > 0
-    assert len(by_http) >= HTTP_CLIENTS
-    assert len(by_stdio) >= STDIO_SERVERS
-    assert_complete(path, repository)
-    record_property("load", told(f"{HTTP_CLIENTS} HTTP clients", by_http))
-    record_property("load", told(f"{STDIO_SERVERS} stdio servers", by_stdio))
-    record_property("load", f"synced meanwhile: {made} commits")
+    assert len(times) >= STDIO_SERVERS
+    record_property("load", told(f"{STDIO_SERVERS} stdio servers", times))
 
 
 def assert_complete(path, repository):

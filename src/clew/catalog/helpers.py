@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from contextlib import suppress
 from typing import IO, Any
@@ -23,6 +24,8 @@ from clew.kit.errors import Unavailable
 from clew.kit.jsontext import JsonObject
 
 _TRIES = 2
+_HEAVY = 4.0  # times as long as calls take on average
+_SHARE = 0.1  # of the last call in an average
 _START = "import sys; from clew.faces import {name}; sys.exit({name}())"
 
 
@@ -75,11 +78,32 @@ class _Helper:
                     pipe.close()
 
 
+class _Durations:
+    """How long calls take, each tool's and all: which are heavy is known by that alone."""
+
+    def __init__(self) -> None:
+        self._of_tool: dict[str, float] = {}
+        self._of_all = 0.0
+
+    def note(self, name: str, seconds: float) -> None:
+        """Take one call into the averages."""
+        usual = self._of_all if self._of_tool else seconds
+        before = self._of_tool.get(name, seconds)
+        self._of_tool[name] = before + (seconds - before) * _SHARE
+        self._of_all = usual + (seconds - usual) * _SHARE
+
+    def is_heavy(self, name: str) -> bool:
+        """Whether that tool takes far longer than calls usually do."""
+        return self._of_tool.get(name, 0.0) > _HEAVY * self._of_all
+
+
 class _Turn:
     """A call that waits for a helper."""
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str, name: str) -> None:
         self.client = client
+        self.name = name
+        self.is_heavy = False
         self.helper: _Helper | None = None
         self.has_come = threading.Event()
 
@@ -93,10 +117,14 @@ class Helpers:
         self._lock = threading.Lock()
         self._waiting: list[_Turn] = []
         self._held: Counter[str] = Counter()
+        self._heavy = 0
+        self._durations = _Durations()
 
     def call(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """What a helper answers; one that dies is replaced, and asked again."""
-        helper = self._take(call.client)
+        turn = self._take(call.client, name)
+        helper, began = turn.helper, time.monotonic()
+        assert helper is not None
         try:
             call.check()
             for _ in range(_TRIES):
@@ -106,7 +134,7 @@ class Helpers:
                     helper.end()
             raise Unavailable(f"The process that runs {name} ended", "Try again.")
         finally:
-            self._give_back(helper, call.client)
+            self._give_back(turn, time.monotonic() - began)
 
     def end(self) -> None:
         """End the processes that are idle; the others end with their input."""
@@ -115,30 +143,36 @@ class Helpers:
         for helper in idle:
             helper.end()
 
-    def _take(self, client: str) -> _Helper:
-        turn = _Turn(client)
+    def _take(self, client: str, name: str) -> _Turn:
+        turn = _Turn(client, name)
         with self._lock:
             self._waiting.append(turn)
             self._hand_out()
         turn.has_come.wait()
-        assert turn.helper is not None
-        return turn.helper
+        return turn
 
-    def _give_back(self, helper: _Helper, client: str) -> None:
+    def _give_back(self, turn: _Turn, seconds: float) -> None:
         with self._lock:
-            self._idle.append(helper)
-            self._held[client] -= 1
-            if not self._held[client]:
-                del self._held[client]
+            assert turn.helper is not None
+            self._idle.append(turn.helper)
+            self._heavy -= turn.is_heavy
+            self._durations.note(turn.name, seconds)
+            self._held[turn.client] -= 1
+            if not self._held[turn.client]:
+                del self._held[turn.client]
             self._hand_out()
 
     def _hand_out(self) -> None:
-        """Serve who waits, in order; one client never gets the last helper beside its others."""
+        """Serve who waits, in order; neither one client nor heavy calls ever get the last helper."""
         most = max(1, self._count - 1)
         for turn in list(self._waiting):
-            if self._idle and self._held[turn.client] < most:
+            is_heavy = self._durations.is_heavy(turn.name)
+            may_go = self._held[turn.client] < most and not (is_heavy and self._heavy >= most)
+            if self._idle and may_go:
                 self._waiting.remove(turn)
                 self._held[turn.client] += 1
+                self._heavy += is_heavy
+                turn.is_heavy = is_heavy
                 turn.helper = self._idle.pop()
                 turn.has_come.set()
 
