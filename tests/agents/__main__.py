@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.agents import record
 from tests.agents.install import PINS, install, newer_node
-from tests.agents.rows import AS_ROOT, ROWS, Cell, has, together
+from tests.agents.rows import AS_ROOT, ROWS, STRICT, Cell, has, together
 from tests.agents.scene import Scene
 from tests.agents.setups import AGENTS
 from tests.agents.user import OrdinaryUser
@@ -32,8 +32,9 @@ _INSTALL_SECONDS = 1800
 class Proof:
     """One run of the proof: who can take part, where it is played, and what came out."""
 
-    def __init__(self, options, service, directory):
-        self.options, self.service, self.directory = options, service, directory
+    def __init__(self, options, services, directory):
+        self.options, self.directory = options, directory
+        self.service, self.far = services
         self.until = time.monotonic() + options.minutes * 60 if options.minutes else None
         self.user = OrdinaryUser(directory)
         self.clew = self.user.clew()
@@ -75,15 +76,16 @@ class Proof:
             return None
         name = f"{agent}-{row}-{next(self.numbers)}"
         user = None if row == AS_ROOT else self.user.number
-        scene = self._scene(name, (agent,), user)
-        cell = Cell(agent, row, scene, self.service.case(name))
+        service = self.far if row == STRICT else self.service
+        scene = self._scene(name, (agent,), user, service)
+        cell = Cell(agent, row, scene, service.case(name))
         self._judged(cell, cell.run)
         return not cell.wrong
 
     def play_together(self):
         """Four programs on four specs at once."""
         agents = tuple(name for name in FOUR if self.can_run(name))
-        scene = self._scene("together", agents, self.user.number)
+        scene = self._scene("together", agents, self.user.number, self.service)
         cases = {name: self.service.case(f"together-{name}") for name in agents}
         scene = replace(
             scene, urls={name: self.service.url(case.name) for name, case in cases.items()}
@@ -100,8 +102,8 @@ class Proof:
         if self.options.record:
             record.write(self.record)
 
-    def _scene(self, name, agents, user):
-        urls = dict.fromkeys(agents, self.service.url(name))
+    def _scene(self, name, agents, user, service):
+        urls = dict.fromkeys(agents, service.url(name))
         programs = (self.clew, *self.programs)
         return Scene(self.directory / name, agents, programs, urls, user)
 
@@ -131,8 +133,9 @@ def main(arguments):
     names = options.agents or list(AGENTS)
     directory = Path(tempfile.mkdtemp(prefix="clew-agents-"))
     directory.chmod(0o755)
-    with model_service() as service:
-        proof = Proof(options, service, directory)
+    # From a strict fence, the second one is reached by the proxy alone: no port of it is inside.
+    with model_service() as service, model_service("127.0.0.2") as far:
+        proof = Proof(options, (service, far), directory)
         proof.install(names if not options.together else {*names, *FOUR})
         here = [name for name in names if proof.can_run(name)]
         with ThreadPoolExecutor(options.jobs) as pool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.agents.scene import EDIT, NOTES, Scene
 from tests.support.models.failures import RETRY_SECONDS
@@ -35,6 +37,7 @@ UNTOLD = {
     "garbage": ("idle", ("gemini",)),
 }
 AS_ROOT = "root"  # the good case; the others are an ordinary user's
+STRICT = "strict"  # the good case inside a fence whose network is closed
 # The hosts behind the programs, and what their own list says of a server in a project that nobody has
 # trusted or approved yet: what Clew's hints are about.
 HOSTS = {
@@ -118,6 +121,21 @@ def _text(path: Path):
 def _good(cell, spec):
     cell.scene.settle()
     cell.scene.chant("work", spec, check=False)
+    cell.finish(spec, "add hello 1")
+
+
+def _strict(cell, spec):
+    """The good case inside a strict fence; the proxy is the only way to the model."""
+    place = urlsplit(cell.scene.urls[cell.agent]).netloc
+    settings = cell.scene.home / ".config" / "chant" / "config.md"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f'---\nwork:\n  sandbox_hosts: ["{place}"]\n---\n', encoding="utf-8")
+    cell.scene.settle()
+    cell.scene.chant("work", spec, "--sandbox", STRICT, check=False)
+    log = cell.scene.chant("log", spec).stdout
+    cell.expect("says what is open", f"closed but for these hosts: {place}" in log, True)
+    refused = re.findall(r"the fence stopped a connection to (\S+)", log)
+    cell.notes += [f"refused: {', '.join(refused)}"] if refused else []
     cell.finish(spec, "add hello 1")
 
 
@@ -274,6 +292,7 @@ def _judge_retry(cell, retry_at):
 _ROWS = {
     "good": _good,
     AS_ROOT: _good,
+    STRICT: _strict,
     "resume": _resume,
     "pause": _pause,
     "takeover": _takeover,

@@ -56,8 +56,8 @@ class ModelService(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, host):
+        super().__init__((host, 0), _Handler)
         self.cases: dict[str, Case] = {}
 
     def case(self, name, mode="good"):
@@ -67,16 +67,16 @@ class ModelService(ThreadingHTTPServer):
 
     def url(self, name):
         """The address that a program gets as its service."""
-        return f"http://127.0.0.1:{self.server_port}/{name}"
+        return f"http://{self.server_address[0]}:{self.server_port}/{name}"
 
     def handle_error(self, request, client_address):
         """A program that went away is none of ours."""
 
 
 @contextmanager
-def model_service():
+def model_service(host="127.0.0.1"):
     """A service that runs until the end of the block."""
-    server = ModelService()
+    server = ModelService(host)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
