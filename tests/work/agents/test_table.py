@@ -12,7 +12,7 @@ import pytest
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.specs.store.settings import PROVIDERS
-from clew.work.agents.launch import git_directories, launch_of
+from clew.work.agents.launch import git_directories, launch_of, without_own_fence
 from clew.work.agents.output import _READERS
 from clew.work.agents.programs import AGENTS, PERMISSIONS, check_agent
 from clew.work.agents.tool_server import Server, server_of, tell
@@ -78,6 +78,15 @@ def test_codex_may_write_to_what_a_commit_needs(words):
     assert 'sandbox_workspace_write.writable_roots=["/repo/.git/objects"]' in line
     assert line[-1] == "-"
     assert words("codex", session="t-1")[-3:] == ["resume", "t-1", "-"]
+
+
+def test_only_behind_a_fence_of_ours_codex_has_none_of_its_own(words):
+    inside = [
+        without_own_fence(AgentChoice(name, permission="edit")) for name in ("codex", "claude")
+    ]
+    assert [choice.permission for choice in inside] == ["full", "edit"]
+    assert without_own_fence(AgentChoice("codex", permission="read")).permission == "read"
+    assert "workspace-write" in words("codex")
 
 
 def test_a_commit_needs_no_hooks_no_settings_and_no_other_branch(project):

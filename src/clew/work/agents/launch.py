@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clew.kit.git import git_line
@@ -65,9 +65,10 @@ def launch_of(
     )
 
 
-def launch_of_run(paths: ProjectPaths, run: Run, worktree: Path) -> Launch:
-    """The agent of a run in its worktree."""
+def launch_of_run(paths: ProjectPaths, run: Run, worktree: Path, *, is_fenced: bool) -> Launch:
+    """The agent of a run in its worktree; behind a fence of Clew, without one of its own."""
     choice, directory = run.plan.agent, paths.run_directory(run.run_id)
+    choice = without_own_fence(choice) if is_fenced else choice
     roots = git_directories(worktree, run.branch or "") if choice.name == "codex" else ()
     return launch_of(
         choice,
@@ -78,6 +79,12 @@ def launch_of_run(paths: ProjectPaths, run: Run, worktree: Path) -> Launch:
         names={"git_directories": toml_list(roots)},
         budget=run.plan.limits.cost_usd,
     )
+
+
+def without_own_fence(choice: AgentChoice) -> AgentChoice:
+    """An agent that edits behind a fence of Clew; none can be put up inside another."""
+    has_own = choice.permission in agent_named(choice.name).fenced_itself
+    return replace(choice, permission="full") if has_own and choice.permission == "edit" else choice
 
 
 def run_variables(paths: ProjectPaths, run: Run, worktree: Path) -> dict[str, str]:

@@ -173,12 +173,13 @@ class Supervisor:
     def _run_agent(self, tree: Worktree) -> None:
         choice = self._run.plan.agent
         watchdog = Watchdog(self._run.plan.limits)
-        launch = launch_of_run(self._paths, self._run, tree.path)
-        prices = prices_of(self._run.plan)
-        reader = StreamReader(agent_named(choice.name).stream, launch.session, prices)
         fence = fence_of(
             self._paths, self._run, tree.path, git_directories(tree.path, self._run.branch or "")
         )
+        is_fenced = bool(fence.words)
+        launch = launch_of_run(self._paths, self._run, tree.path, is_fenced=is_fenced)
+        prices = prices_of(self._run.plan)
+        reader = StreamReader(agent_named(choice.name).stream, launch.session, prices)
         for note in (fence.note, budget_note(self._run.plan)):
             if note:
                 self._log.state(note)
