@@ -140,11 +140,14 @@ BESIDE = {
         "test_the_log_of_a_journal_is_deleted",
         "test_conversations_go_on_after_kills_and_deleted_logs",
     )),
-    "kill -9 from outside": ("test_neighbours", ("test_a_merge_is_killed_from_outside",)),
+    "merge killed from outside": ("test_neighbours", ("test_a_merge_is_killed_from_outside",)),
+    "work killed from outside": ("test_outside", ("test_work_is_killed_from_outside",)),
+    "turn killed from outside": ("test_outside", ("test_a_conversation_is_killed_from_outside",)),
     "alternates": ("test_neighbours", (
         "test_objects_that_another_repository_lends_go_away_and_come_back",
     )),
-    "uninstalled": ("test_neighbours", ("test_commits_go_on_after_clew_was_uninstalled",)),
+    "programs gone": ("test_neighbours", ("test_commits_go_on_after_clew_was_uninstalled",)),
+    "uninstalled by pip": ("test_outside", ("test_a_real_uninstall_leaves_what_was_there_before",)),
     "three doors": ("test_neighbours", ("test_board_terminal_and_tools_write_at_once",)),
 }  # fmt: skip
 
@@ -172,7 +175,7 @@ def lines(outcomes):
     yield from (f"  - {reason}" for reason in reasons)
     for what, (module, tests) in BESIDE.items():
         found = [outcome for test in tests for _, outcome in outcomes.get((module, test), ())]
-        yield f"{what:22}  {_word(found)}"
+        yield f"{what:25}  {_word(found)}"
 
 
 def _is_about(fault, parameters):

@@ -51,7 +51,7 @@ def python(code, *arguments):
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
-def run(command, *, env=None, limits=None, timeout=SECONDS):
+def run(command, *, env=None, limits=None, timeout=SECONDS, cwd=ROOT):
     """Run a command to its end."""
     return subprocess.run(
         [str(word) for word in command],
@@ -60,7 +60,7 @@ def run(command, *, env=None, limits=None, timeout=SECONDS):
         errors="replace",
         timeout=timeout,
         check=False,
-        cwd=ROOT,
+        cwd=cwd,
         env={**os.environ, **(env or {})},
         preexec_fn=_limiting(limits),
     )
