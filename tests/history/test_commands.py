@@ -75,7 +75,10 @@ def test_the_whole_way(commands, repository):
     assert "Syncing 'project'... 0 indexed, 2 already indexed\n" in second
     assert "Tip:" not in second
     sha = repository.head()
-    shown = json.loads(commands.ok("show", "project", sha))
+    printed = commands.ok("show", "project", sha)
+    assert printed.startswith(f"{sha} 2023-11-14 Test\n    Second\n    With a body\nM a.txt\n")
+    assert printed.endswith(f"Next: commitmux hunks project {sha[:12]}\n")
+    shown = commands.data("show", "project", sha)
     assert list(shown) == ["repo", "sha", "subject", "body", "author", "date", "changed_files"]
     assert shown["body"] == "With a body"
     assert commands.data("show", "project", sha[:8]) == shown

@@ -13,6 +13,7 @@ from clew.kit.errors import Invalid, NotFound
 MOST_ANSWERS = 500
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _MOST_CANDIDATES = 8
+_SIGNATURE = re.compile(r"(?:[A-Z][a-z]+(?:-[a-z]+)*-by|Cc|CC|Change-Id|Message-ID): ")
 
 
 def bounded(limit: int) -> int:
@@ -87,6 +88,12 @@ def find_record(store: HistoryStore, repo_name: str, sha: str, missing: str) -> 
         candidates = ", ".join(one.sha[:12] for one in found[:_MOST_CANDIDATES])
         raise Invalid(f"{sha} is ambiguous: {candidates}", "Give more of the SHA.")
     return found[0]
+
+
+def message_lines(subject: str, body: str | None) -> list[str]:
+    """A message as people read it: without the trailers that only say who looked at it."""
+    lines = [line for line in (body or "").split("\n") if not _SIGNATURE.match(line)]
+    return [subject, *"\n".join(lines).strip("\n").split("\n")] if any(lines) else [subject]
 
 
 def get_commit(store: HistoryStore, repo_name: str, sha: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -97,7 +98,11 @@ def test_every_tool_is_a_command(name, story, database, capsys):
     assert printed
     assert "Nothing found" not in printed
     assert run(build_group("clew"), "clew", ["history", *words, "--db", str(database)]) == 0
-    assert capsys.readouterr().out == printed
+    assert capsys.readouterr().out == printed.replace("Next: commitmux ", "Next: clew history ")
+    *_, last = printed.strip().split("\n")
+    if last.startswith("Next: "):
+        following = shlex.split(last.removeprefix("Next: commitmux "))
+        assert run(group, "commitmux", [*following, "--db", str(database)]) == 0
 
 
 def test_filters_are_options(story, database, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cache
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -122,7 +123,36 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     data: Any = answer.data
     notes = tuple(declared.notes(data)) if declared.notes else ()
     parts = _listed(data, declared.table, notes) if declared.table else notes or (answer.text,)
+    following = data.get("next") if isinstance(data, dict) else None
+    if following:
+        parts = (*parts, f"Next: {command_line(following['tool'], following['arguments'])}")
     return Outcome(data, parts)
+
+
+def command_line(name: str, arguments: JsonObject) -> str:
+    """The command that asks a tool of history, in the words of the face in use."""
+    from clew.history.tools import HISTORY_TOOLS
+
+    tool = next(tool for tool in HISTORY_TOOLS if tool.name == name)
+    asked = command_of(tool)
+    context = click.get_current_context(silent=True)
+    root = context.find_root().info_name if context is not None else None
+    words = ["clew", "history"] if root == "clew" else ["commitmux"]
+    words.append(_declared(tool).name)
+    for parameter in sorted(asked.params, key=lambda one: isinstance(one, click.Option)):
+        value = arguments.get(parameter.name or "")
+        if value is None or value is False:
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(parameter, click.Option):
+                words.append(parameter.opts[0])
+            if one is not True:
+                words.append(quote(_short(parameter.name, str(one))))
+    return " ".join(words)
+
+
+def _short(name: str | None, value: str) -> str:
+    return value[:12] if name in ("sha", "shas") else value
 
 
 def _place(value: str | tuple[str, ...]) -> str:
@@ -149,7 +179,13 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
         for item in found[items]
     )
     heads = tuple(heading.replace("_", " ") for heading in keys)
-    parts: list[str | Table] = [Table(heads, rows) if rows else "Nothing found.", *notes]
+    parts: list[str | Table] = [Table(heads, rows), *notes]
+    if not rows and found.get("nearest"):
+        option = found["emptied_by"].replace("_", "-")
+        near = _listed({**found, items: found["nearest"], "total": 0}, table, ())
+        return f"Nothing found. Without {option}:", *near
+    if not rows:
+        parts = ["Nothing found.", *notes]
     if found["total"] > len(rows):
         parts.append(f"{len(rows)} of {found['total']}; --limit shows more.")
     return tuple(parts)

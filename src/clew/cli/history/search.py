@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from clew.cli.core.app import command
 from clew.cli.core.options import combined, database_option, limit_option, repeatable, timestamp
 from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
+from clew.cli.core.tool_commands import command_line
 from clew.cli.history.sync import open_index, when
 from clew.history.search.filters import Filters
 from clew.history.search.query import Term
@@ -91,7 +93,17 @@ def search(
             cursor=options["cursor"],
         )
         found["freshness"] = _freshness(store, options["repos"])
-    return Outcome(found, (*_shown_commits(found["commits"], text), *_more(found, "commits")))
+    shown = _shown_commits(found["commits"], text)
+    parts = (*shown, *_more(found, "commits"), *_hunks(found["commits"], options["paths"]))
+    return Outcome(found, parts)
+
+
+def _hunks(hits: list[dict[str, Any]], paths: Sequence[str]) -> list[str]:
+    """The call that shows the first of them."""
+    if not hits:
+        return []
+    asked = {"repo": hits[0]["repo"], "shas": [hits[0]["sha"]], "paths": list(paths)}
+    return [f"Next: {command_line('commitmux_hunks', asked)}"]
 
 
 _NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
@@ -121,7 +133,11 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
         for hit in found["touches"]
     )
     table = Table(("date", "repo", "commit", "status", "path"), rows)
-    parts = (table if rows else "Nothing found.", *_more(found, "touches"))
+    parts = (
+        table if rows else "Nothing found.",
+        *_more(found, "touches"),
+        *_hunks(found["touches"], [path_glob]),
+    )
     return Outcome(found, parts)
 
 

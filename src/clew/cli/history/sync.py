@@ -15,12 +15,12 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import HISTORY_COMMANDS
-from clew.cli.core.options import database_option, flag
+from clew.cli.core.options import database_option, flag, repeatable
+from clew.cli.core.tool_commands import command_line
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.repositories import without_password
 from clew.kit.errors import ClewError
-from clew.kit.jsontext import pretty
 from clew.kit.outcome import Outcome, Table
 
 history = LazyGroup(
@@ -171,27 +171,60 @@ def when(seconds: int | None) -> str:
 
 @command()
 @click.argument("repo")
-@click.argument("sha")
+@click.argument("shas", nargs=-1, required=True)
 @database_option
-def show(repo: str, sha: str, db: str | None) -> Outcome:
-    """Show one commit: its message and files."""
+def show(repo: str, shas: tuple[str, ...], db: str | None) -> Outcome:
+    """Show commits: their messages and files."""
     from clew.history.lookup import get_commit
 
-    found = get_commit(open_index(db), repo, sha)
-    return Outcome(found, (pretty(found),))
+    store = open_index(db)
+    found = [get_commit(store, repo, sha) for sha in dict.fromkeys(shas)]
+    parts = ["\n".join(_commit_lines(commit)) for commit in found]
+    following = {"repo": repo, "shas": [commit["sha"] for commit in found]}
+    parts.append(f"Next: {command_line('commitmux_hunks', following)}")
+    return Outcome(found[0] if len(found) == 1 else {"commits": found}, tuple(parts))
+
+
+def _commit_lines(commit: dict[str, Any]) -> Iterator[str]:
+    from clew.history.lookup import message_lines
+
+    yield f"{commit['sha']} {when(commit['date'])[:10]} {commit['author']}"
+    yield from (f"    {line}" for line in message_lines(commit["subject"], commit["body"]))
+    for file in commit["changed_files"]:
+        old = f"{file['old_path']} => " if file["old_path"] else ""
+        yield f"{file['status']} {old}{file['path']}"
 
 
 @command()
 @click.argument("repo")
-@click.argument("sha")
-@click.option("--max-bytes", type=int, help="Maximum number of bytes; cut at a character boundary.")
+@click.argument("shas", nargs=-1, required=True)
+@repeatable("--path", "paths", "Only files that match.", metavar="GLOB")
+@flag("--code-only", "Leave out tests, prose and generated files.")
+@click.option("--hunk", "text", metavar="TEXT", help="Only hunks that change this text.")
+@click.option(
+    "--max-bytes", type=int, help="Maximum number of bytes; a filtered patch is cut between hunks."
+)
 @database_option
-def patch(repo: str, sha: str, max_bytes: int | None, db: str | None) -> Outcome:
-    """Show one commit's patch."""
+def patch(
+    repo: str, shas: tuple[str, ...], max_bytes: int | None, db: str | None, **only: Any
+) -> Outcome:
+    """Show patches: whole, or the hunks that pass the filters."""
     from clew.history.lookup import get_patch
+    from clew.history.questions.hunks import chosen_patch
 
-    found = get_patch(open_index(db), repo, sha, max_bytes)
-    return Outcome(found, (found["patch_text"].rstrip("\n"),))
+    store = open_index(db)
+    asked = {name: value for name, value in only.items() if value}
+    if asked or len(shas) > 1:
+        found = [chosen_patch(store, repo, sha, max_chars=max_bytes, **asked) for sha in shas]
+    else:
+        found = [get_patch(store, repo, shas[0], max_bytes)]
+    parts: list[str] = []
+    for one in found:
+        parts += [f"commit {one['sha']}"] if len(found) > 1 else []
+        parts.append(one["patch_text"].rstrip("\n") or "Nothing found.")
+        if one.get("left_out"):
+            parts.append(f"{one['left_out']} more hunks; --max-bytes shows them.")
+    return Outcome(found[0] if len(found) == 1 else {"patches": found}, tuple(parts))
 
 
 @command()

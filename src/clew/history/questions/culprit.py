@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clew.history.lookup import bounded, find_commit, page, patch_text
+from clew.history.lookup import bounded, find_commit, message_lines, page, patch_text
 from clew.history.lookup import span as ids_of
 from clew.history.model import Repo
 from clew.history.questions.blame import BlamedLine, porcelain
@@ -27,6 +27,7 @@ _MOST_FILES = 12
 _ROUNDS = 4  # of reformattings that a line is followed behind
 _LOOKED_AT = 5  # leading suspects that are asked whether they only reformatted
 _HUNK_LINES = 14
+_MESSAGE_CHARACTERS = 900
 _DAY = 86400
 _MEMORY_DAYS = 365.0
 # How much a line says of its writer: the fix removes it, stands beside it, or is near it.
@@ -97,6 +98,8 @@ def culprit(
         if all(one.sha != record.sha for one in ranked):
             ranked.insert(0, _Suspect(record.sha, _facts(record), how="named"))
     shown = [_as_data(repo, one, named) for one in ranked[: bounded(limit)]]
+    for number, data in enumerate(shown):
+        data["message"] = _message(store, repo, data["sha"]) if number == 0 else None
     return page("commits", shown, limit, repo=repo.name, target=target, at=asked.commit) | {
         "total": len(ranked)
     }
@@ -303,6 +306,17 @@ def _as_data(repo: Repo, one: _Suspect, named: dict[str, CommitRecord]) -> dict[
         if hunk is None or one.line is None
         else hunk.around(one.line.old, _HUNK_LINES),
     }
+
+
+def _message(store: HistoryStore, repo: Repo, sha: str) -> str | None:
+    """What a commit says of itself, without trailers; the beginning of a long message."""
+    found = store.known(repo.repo_id, [sha])
+    records = store.commits(found.values())
+    if not records:
+        return None
+    record = records[found[sha]]
+    lines = message_lines(record.subject, record.body)
+    return "\n".join(lines)[:_MESSAGE_CHARACTERS]
 
 
 def fixed_by(store: HistoryStore, repo_name: str, sha: str, *, limit: int = 5) -> dict[str, Any]:

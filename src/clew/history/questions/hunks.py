@@ -22,7 +22,7 @@ def commit_hunks(
     paths: Sequence[str] | None = None,
     code_only: bool = False,
     text: str | None = None,
-    max_chars: int = 8000,
+    max_chars: int = 4000,
 ) -> dict[str, Any]:
     """Messages, files and hunks of commits, as many hunks as fit; the others are counted."""
     wanted = None if paths is None else set(matching_paths(store, paths).values())
@@ -53,6 +53,35 @@ def commit_hunks(
             }
         )
     return {"repo": repo_name, "total": len(set(shas)), "commits": commits}
+
+
+def chosen_patch(
+    store: HistoryStore,
+    repo_name: str,
+    sha: str,
+    *,
+    paths: Sequence[str] | None = None,
+    code_only: bool = False,
+    text: str | None = None,
+    max_chars: int | None = None,
+) -> dict[str, Any]:
+    """Whole hunks of a patch under the heads of their files, as many as fit, and how many not."""
+    record = find_record(store, repo_name, sha, f"Patch {repo_name}:{sha} not found")
+    wanted = None if paths is None else set(matching_paths(store, paths).values())
+    parts = list(file_diffs(patch_text(store, record.id) or ""))
+    written: list[str] = []
+    size = left = 0
+    last = None
+    for part, hunk in _chosen(parts, wanted, text, code_only=code_only):
+        lines = [*([] if part is last else [part.header]), hunk.header, *hunk.lines]
+        size += sum(len(line) + 1 for line in lines)
+        if max_chars is not None and size > max_chars and written:
+            left += 1
+            continue
+        written += lines
+        last = part
+    text = "\n".join([*written, ""]) if written else ""
+    return {"repo": repo_name, "sha": record.sha, "patch_text": text, "left_out": left}
 
 
 def _chosen(

@@ -25,6 +25,7 @@ from clew.history.tools.declaration import (
     page_schema,
     question,
 )
+from clew.history.tools.following import hunks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
     from clew.history.tools.declaration import Find
     from clew.kit.jsontext import JsonObject
+
+
+_SHOWN_FILES = 12
 
 
 def _similar() -> Find:
@@ -76,28 +80,59 @@ def _contains() -> Find:
     return contains
 
 
+def _hunks_of_suspect(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    if not found["commits"] or found["commits"][0]["evidence"] == "shallow":
+        return None
+    sha = found["commits"][0]["sha"]
+    return "hunks", {"repo": found["repo"], "shas": [sha], "code_only": True}
+
+
+def _hunks_of_linked(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    linked = [link["sha"] for link in found["links"] if link["subject"] is not None]
+    return ("hunks", {"repo": found["repo"], "shas": linked[:1]}) if linked else None
+
+
+def _what_became_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    """The hunks that are missing, or else what came after."""
+    if any(commit["left_out"] for commit in found["commits"]):
+        return "hunks", {**asked, "max_chars": 4 * asked.get("max_chars", 4000)}
+    first = next(iter(found["commits"]), None)
+    return first and ("fixed_by", {"repo": found["repo"], "sha": first["sha"]})
+
+
+def _fixes_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject]:
+    return "fixed_by", {"repo": found["repo"], "sha": found["sha"]}
+
+
 def _suspect_hunks(found: JsonObject) -> Iterable[str]:
-    """The hunk behind each suspect, and what to ask next."""
-    for one in found["commits"]:
+    """Of the first suspect, its message and the hunk."""
+    for one in found["commits"][:1]:
+        if one["message"]:
+            yield "\n" + "\n".join(f"    {line}" for line in one["message"].split("\n"))
         if one["hunk"]:
-            yield f"\n{one['sha'][:12]} {one['path']}:{one['line']}\n{one['hunk']}"
-    if found["commits"] and found["commits"][0]["evidence"] != "shallow":
-        sha = found["commits"][0]["sha"][:12]
-        yield f"Next: `commitmux hunks {found['repo']} {sha} --code-only`"
+            yield f"{one['path']}:{one['line']}\n{one['hunk']}"
 
 
 def _whole_hunks(found: JsonObject) -> Iterable[str]:
     """Message, files and hunks of each commit as people read them."""
+    from clew.history.lookup import message_lines
     from clew.kit.times import day_text
 
     for commit in found["commits"]:
         yield f"{commit['sha'][:12]} {day_text(commit['date'])} {commit['author']}"
-        yield f"    {commit['subject']}"
-        yield from (f"    {line}" for line in (commit["body"] or "").split("\n") if line)
-        yield from (f"  {name}" for name in commit["files"])
-        yield from (f"{one['path']}\n{one['hunk']}" for one in commit["hunks"])
+        yield "\n".join(f"    {line}" for line in message_lines(commit["subject"], commit["body"]))
+        files = commit["files"]
+        yield from (f"  {name}" for name in files[:_SHOWN_FILES])
+        if len(files) > _SHOWN_FILES:
+            yield f"  and {len(files) - _SHOWN_FILES} more files"
+        path = None
+        for one in commit["hunks"]:
+            if one["path"] != path:
+                path = one["path"]
+                yield path
+            yield one["hunk"]
         if commit["left_out"]:
-            yield f"{commit['left_out']} more hunks; --max-chars or --path shows them."
+            yield f"{commit['left_out']} more hunks; --max-chars, --path or --text shows them."
 
 
 def _issues(found: JsonObject) -> list[str]:
@@ -121,6 +156,7 @@ COMMIT_TOOLS = (
             },
             table="commits: date repo commit:sha author score subject words",
         ),
+        then=hunks_of,
         title="Similar commits",
         properties={
             "repo": REPO,
@@ -146,6 +182,7 @@ COMMIT_TOOLS = (
             table="links: link:kind commit:sha date subject words",
             notes=_issues,
         ),
+        then=_hunks_of_linked,
         title="Linked commits",
         properties={"repo": REPO, "sha": SHA, "limit": limit_schema(50)},
         required=("repo", "sha"),
@@ -165,9 +202,10 @@ COMMIT_TOOLS = (
             "culprit",
             "Find the commit behind a bug.",
             "Find who wrote the lines that a fix changes, or the lines FILE:START-END.",
-            table="commits: date commit:sha author evidence lines path subject",
+            table="commits: date commit:sha evidence lines path subject",
             notes=_suspect_hunks,
         ),
+        then=_hunks_of_suspect,
         title="Find the culprit",
         properties={
             "repo": REPO,
@@ -186,6 +224,7 @@ COMMIT_TOOLS = (
                 "path": nullable(STRING),
                 "line": nullable(INTEGER),
                 "hunk": nullable(STRING),
+                "message": nullable(STRING),
             },
             **texts("repo target at"),
         ),
@@ -200,6 +239,7 @@ COMMIT_TOOLS = (
             "Find later commits that say they fix a commit, or fix lines that it wrote.",
             table="commits: date commit:sha evidence path line subject",
         ),
+        then=hunks_of,
         title="Fixes of a commit",
         properties={"repo": REPO, "sha": SHA, "limit": limit_schema(5)},
         required=("repo", "sha"),
@@ -233,6 +273,7 @@ COMMIT_TOOLS = (
             },
             notes=_whole_hunks,
         ),
+        then=_what_became_of_it,
         title="Hunks of commits",
         properties={
             "repo": REPO,
@@ -240,7 +281,7 @@ COMMIT_TOOLS = (
             "paths": STRINGS,
             "code_only": boolean("Without tests, prose and generated files"),
             "text": string("Only hunks that change it"),
-            "max_chars": {**INTEGER, "default": 8000},
+            "max_chars": {**INTEGER, "default": 4000},
         },
         required=("repo", "shas"),
         output=record(
@@ -271,6 +312,7 @@ COMMIT_TOOLS = (
             "Show commits that name an issue: #123, GH-123, ABC-123 or its address.",
             table="commits: date repo commit:sha author closes subject",
         ),
+        then=hunks_of,
         title="Commits of an issue",
         properties={
             "issue": string("#123, GH-123, ABC-123 or a URL"),
@@ -290,6 +332,7 @@ COMMIT_TOOLS = (
             "Show which branches and tags contain a commit. Reads the repository.",
             table="refs: ref indexed",
         ),
+        then=_fixes_of_it,
         title="Refs with a commit",
         properties={"repo": REPO, "sha": SHA, "limit": limit_schema(100)},
         required=("repo", "sha"),

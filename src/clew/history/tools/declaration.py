@@ -5,6 +5,7 @@ from __future__ import annotations
 from clew.catalog.model import (
     INTEGER,
     READS,
+    STRING,
     Tool,
     integer,
     numbers,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from clew.catalog.model import Command, Handler
+    from clew.history.store.interface import HistoryStore
+    from clew.history.tools.following import Then
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
@@ -45,6 +48,16 @@ def history_tool(name: str, description: str, handler: Handler, **declared: Any)
 def with_freshness(schema: JsonObject) -> JsonObject:
     """The schema of an answer that may say, beside what it found, how fresh the index is."""
     return {**schema, "properties": {**schema["properties"], **FRESHNESS}}
+
+
+def _open_ended(schema: JsonObject) -> JsonObject:
+    """The schema of an answer that may name what emptied it, and what to ask next."""
+    beside = {
+        "emptied_by": STRING,
+        "nearest": {"type": "array", "items": {"type": "object"}},
+        "next": record({"tool": STRING, "arguments": {"type": "object"}}),
+    }
+    return {**schema, "properties": {**schema["properties"], **beside}}
 
 
 REPO = string("Repo name")
@@ -73,19 +86,31 @@ def question(
     *,
     required: tuple[str, ...] = (),
     output: JsonObject,
+    then: Then | None = None,
     **declared: Any,
 ) -> Tool:
     """The tool and the command of a question; `load` imports what answers it."""
 
     def handler(arguments: JsonObject, call: Call) -> Answer:
         from clew.history.reader import looked_up
+        from clew.history.tools.following import nearest, next_call
         from clew.kit.answer import Answer
 
         given = dict(arguments)
         needed = [given.pop(argument) for argument in required]
         repos = arguments.get("repos") or ([arguments["repo"]] if "repo" in arguments else None)
-        found, fresh = looked_up(call, lambda store: load()(store, *needed, **given), repos)
-        return Answer.of({**found, "freshness": fresh})
+
+        def work(store: HistoryStore) -> JsonObject:
+            def ask(options: JsonObject) -> JsonObject:
+                return load()(store, *needed, **options)
+
+            found = ask(given)
+            items = command.table.partition(":")[0]
+            is_empty = bool(items) and not found[items]
+            return found | nearest(ask, given, items) if is_empty else found
+
+        found, fresh = looked_up(call, work, repos)
+        return Answer.of({**found, "freshness": fresh, **next_call(then, found, arguments)})
 
     command.settings = ("db",)
     return history_tool(
@@ -94,7 +119,7 @@ def question(
         handler,
         original=False,
         required=required,
-        output=with_freshness(output),
+        output=with_freshness(_open_ended(output)),
         command=command,
         **declared,
     )

@@ -33,6 +33,7 @@ from clew.history.tools.declaration import (
     page_schema,
     question,
 )
+from clew.history.tools.following import first_hunks, hunks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,6 +130,30 @@ def _unseen(found: JsonObject) -> Iterable[str]:
         yield "The search was cut short: narrow it with --path, --since or --until."
 
 
+def _culprit_of_line(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    first = next(iter(found["lines"]), None)
+    if first is None:
+        return None
+    place = f"{found['path']}:{first['start']}-{first['end']}"
+    rev = {"rev": asked["rev"]} if asked.get("rev", "HEAD") != "HEAD" else {}
+    return "culprit", {"repo": found["repo"], "target": place, **rev}
+
+
+def _busiest_below(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    paths = {"paths": [found["path"]]} if found["path"] else {}
+    return ("hotspots", {"repos": [found["repo"]], **paths}) if found["owners"] else None
+
+
+def _history_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    first = next(iter(found["files"]), None)
+    return first and ("file_history", {"repo": found["repo"], "path": first["path"]})
+
+
+def _owners_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    first = next(iter(found["paths"]), None)
+    return first and ("owners", {"repo": first["repo"], "path": first["path"]})
+
+
 def _model(found: JsonObject) -> list[str]:
     """By which model, and what could not be used."""
     model = [f"Model: {found['model']}"] if found["model"] else []
@@ -148,6 +173,7 @@ QUESTION_TOOLS = (
             table="commits: date repo commit:sha author score found_by subject",
             notes=_model,
         ),
+        then=hunks_of,
         title="Search by meaning",
         properties={
             "query": string("What you look for, in a sentence"),
@@ -241,6 +267,7 @@ QUESTION_TOOLS = (
             table="commits: date repo commit:sha author +:added -:removed subject",
             notes=_unseen,
         ),
+        then=first_hunks,
         title="When a text came or went",
         properties={
             "text": string("Part of a line"),
@@ -268,6 +295,7 @@ QUESTION_TOOLS = (
             table="commits: date commit:sha author status +:added -:removed path from:old_path"
             " subject",
         ),
+        then=hunks_of,
         title="History of a file",
         properties={"repo": REPO, "path": _PATH, "since": SINCE, "limit": limit_schema(50)},
         required=("repo", "path"),
@@ -291,6 +319,7 @@ QUESTION_TOOLS = (
             "Show who last touched lines of a file. Reads the repository.",
             table="lines: from:start to:end commit:sha date author subject",
         ),
+        then=_culprit_of_line,
         title="Blame lines",
         properties={
             "repo": REPO,
@@ -324,6 +353,7 @@ QUESTION_TOOLS = (
             "Show all commits that changed lines of a file. Reads the repository.",
             table="commits: date commit:sha author subject",
         ),
+        then=hunks_of,
         title="History of lines",
         properties={
             "repo": REPO,
@@ -348,6 +378,7 @@ QUESTION_TOOLS = (
             table="owners: author email commits lines last_touch share",
             notes=lambda found: [f"Bus factor: {found['bus_factor']}"],
         ),
+        then=_busiest_below,
         title="Owners of a path",
         properties={
             "repo": REPO,
@@ -369,18 +400,20 @@ QUESTION_TOOLS = (
     ),
     question(
         "co_change",
-        "Files that usually change together with a file",
+        "Files that usually change together with a file, or with those of a commit",
         _co_change,
         Command(
             "co-change",
             "Show what changes with a file.",
-            "Show files that usually change together with a file.",
+            "Show files that usually change together with a file, or with the files of a commit"
+            " (its SHA instead of PATH): what else has to change.",
             table="files: path commits:support confidence",
         ),
+        then=_history_of_first,
         title="What changes together",
         properties={
             "repo": REPO,
-            "path": _PATH,
+            "path": string("File, from the repository's root, or a commit's SHA"),
             "since": SINCE,
             "min_support": {**integer("Minimum number of common commits"), "default": 2},
             "limit": limit_schema(20),
@@ -403,6 +436,7 @@ QUESTION_TOOLS = (
             "Show the paths that changed most.",
             table="paths: repo path commits authors +:added -:removed",
         ),
+        then=_owners_of_first,
         title="What changes most",
         properties={
             "repos": STRINGS,
