@@ -8,6 +8,8 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import TEAM_COMMANDS
+from clew.cli.core.options import flag
+from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.kit.errors import Invalid
 from clew.kit.outcome import Outcome
@@ -70,3 +72,108 @@ def export(name: str, file: Path, database: str | None) -> Outcome:
     count = write_snapshot(open_index(team_address(database)), name, file)
     text = f"Wrote {count} commits of '{name}' to {file}"
     return Outcome({"name": name, "file": str(file), "commits": count}, (text,))
+
+
+@command(name="add-repos")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--forge", type=click.Choice(["github", "gitlab", "gitea"]), help="Ask this forge.")
+@click.option("--owner", metavar="NAME", help="With --forge: the organisation or group.")
+@click.option("--base", metavar="URL", help="With --forge: address of its API, if it is your own.")
+@team_database_option
+def add_repos(
+    file: Path | None, forge: str | None, owner: str | None, base: str | None, database: str | None
+) -> Outcome:
+    """Register the repositories of a file or of a forge's list; workers sync them.
+
+    FILE has an address on each line, after a name or alone. CLEW_FORGE_TOKEN is the forge's token.
+    """
+    from clew.team.syncing import sources
+
+    if (file is None) == (forge is None or owner is None):
+        raise Invalid("Give a file, or --forge with --owner")
+    named = (
+        sources.named_in_file(file)
+        if file is not None
+        else sources.named_by_forge(forge or "", owner or "", base)
+    )
+    store = open_index(team_address(database), for_writing=True)
+    added, changed = sources.register_all(store, named)
+    text = f"{added} repositories added, {changed} changed, {len(named)} in all."
+    return Outcome({"added": added, "changed": changed, "named": len(named)}, (text,))
+
+
+@command()
+@click.argument("names", nargs=-1)
+@team_database_option
+def sync(names: tuple[str, ...], database: str | None) -> Outcome:
+    """Ask the workers for a sync of these repositories, or of all."""
+    from clew.team.syncing.worker import queue_every_repository
+
+    count = queue_every_repository(team_address(database), names)
+    return Outcome({"queued": count}, (f"{count} syncs queued.",))
+
+
+@command()
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address.")
+@click.option("--port", type=int, default=8766, show_default=True, help="Port; 0 picks one.")
+@click.option(
+    "--secret-file", required=True, type=click.Path(path_type=Path), help="File with the secret."
+)
+@team_database_option
+def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> Outcome:
+    """Take webhooks of GitHub, GitLab and Gitea, and queue a sync for each push."""
+    from clew.team.history.store import PostgresHistory
+    from clew.team.syncing.webhooks import hook_server, names_of
+    from clew.team.syncing.worker import queue_every_repository
+
+    address = team_address(database)
+    secret = secret_file.read_text(encoding="utf-8").strip()
+    if not secret:
+        raise Invalid(f"{secret_file} is empty", "Write a long random secret into it.")
+
+    def pushed(addresses: frozenset[str]) -> int:
+        with PostgresHistory.read(address) as store:
+            known = {repo.name: repo.remote_url for repo in store.repos()}
+        names = names_of(addresses, known)
+        return queue_every_repository(address, tuple(names)) if names else 0
+
+    server = hook_server(host, port, secret, pushed)
+    say(f"clew: webhooks at http://{host}:{server.server_port}/")
+    with server:
+        server.serve_forever()
+    return Outcome({})
+
+
+@command()
+@click.option(
+    "--queue", type=click.Choice(["sync"]), default="sync", show_default=True, help="What to do."
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs at once."
+)
+@click.option(
+    "--every", metavar="CRON", default="*/5 * * * *", show_default=True, help="When to look at all."
+)
+@click.option("--disk", type=float, default=20.0, show_default=True, help="Gigabytes for clones.")
+@click.option("--clones", type=click.Path(path_type=Path), help="Directory for clones.")
+@flag("--once", "Exit when nothing waits.")
+@team_database_option
+def worker(
+    queue: str,
+    slots: int,
+    every: str,
+    disk: float,
+    clones: Path | None,
+    *,
+    once: bool,
+    database: str | None,
+) -> Outcome:
+    """Work for a team: any number of these, on any number of machines."""
+    from clew.team.syncing.clone_cache import CloneCache
+    from clew.team.syncing.worker import SyncWorker, cache_directory
+
+    address = team_address(database)
+    open_index(address).repos()  # refuses a database that this program does not fit
+    cache = CloneCache(clones or cache_directory(address), int(disk * 1e9))
+    SyncWorker(address, cache, every, slots, say).run(once=once)
+    return Outcome({})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -232,8 +232,8 @@ def migrations() -> tuple[str, ...]:
     return read_migrations(Path(__file__).parent / "migrations")
 
 
-def migrate(database: Database) -> None:
-    """Bring the schema up to date; one process does it, the others wait."""
+def migrate(database: Database, *more: Callable[[Database], None]) -> None:
+    """Bring the schema up to date, and what else has tables; one process does it, others wait."""
     with database.locked((_MIGRATING, False), timeout=600):
         database.run(
             "CREATE TABLE IF NOT EXISTS clew_schema (version integer NOT NULL, oldest integer)"
@@ -245,6 +245,8 @@ def migrate(database: Database) -> None:
                 database.script(script)
                 database.run("DELETE FROM clew_schema")
                 database.run("INSERT INTO clew_schema VALUES (%s, %s)", (number, _OLDEST))
+        for make in more:
+            make(database)
 
 
 _OLDEST = 1  # the oldest program that works on the schema as it is now

@@ -100,6 +100,9 @@ TEAM_COMMANDS: Table = {
     "migrate": ("clew.cli.team:migrate", "Make the tables, or bring them up to date."),
     "import": ("clew.cli.team:import_file", "Take the index of a file into the database."),
     "export": ("clew.cli.team:export", "Write a repository's index to a file."),
+    "add-repos": ("clew.cli.team:add_repos", "Register the repositories of a file or a forge."),
+    "sync": ("clew.cli.team:sync", "Ask the workers for syncs."),
+    "webhooks": ("clew.cli.team:webhooks", "Queue a sync for each push that a forge tells of."),
 }
 
 SITE_COMMANDS: Table = {
@@ -160,6 +163,7 @@ COMMANDS: dict[str, Table] = {
         "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
         "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
         "web": ("clew.cli.web:web", "Open the board in a browser."),
+        "worker": ("clew.cli.team:worker", "Work for a team, from its queue."),
         "team": ("clew.cli.team:team", "Use one database for many machines."),
         "board": ("clew.cli.web:board", "Draw the board in the terminal."),
         "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),

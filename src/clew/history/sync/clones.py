@@ -77,7 +77,7 @@ def add_clone(
         )
     if announce is not None:
         announce(f"Cloning {wanted} from {shown_url(url)}...")
-    place = _cloned(clones_directory(store), wanted, url, shown=announce is not None)
+    place = clone_into(clones_directory(store), wanted, url, shown=announce is not None)
     try:
         return store.add_repo(
             Repo(
@@ -128,7 +128,7 @@ def is_own_clone(store: HistoryStore, place: Path) -> bool:
     return inside and real and (place / _OWN).is_file()
 
 
-def _cloned(clones: Path, name: str, url: str, *, shown: bool) -> Path:
+def clone_into(clones: Path, name: str, url: str, *, shown: bool = False) -> Path:
     """The new clone, made under another name and moved to its own when it is whole."""
     existed = clones.is_dir()
     private_directory(clones)

@@ -4,7 +4,7 @@ Words are taken apart here, as SQLite's index does, and not by PostgreSQL's pars
 files, addresses and numbers of them. Each lexeme begins with a sign that says where it stands:
 
 - `:word` in the message (label A in the subject, B in the body), `word` in the diff (A added,
-  B removed, C context), `/word` in a path. As many positions as the word's count has bits.
+  B removed, C context), `/word` in a path (C). As many positions as the word's count has bits.
 - two words in a row, by a checksum, with a sign for the column: so that phrases are found without
   looking at texts, and in diffs of any length. A longer phrase is every pair in it.
 - `^level.number` for the part of the history that the commit is in, in parts of four sizes: so that
@@ -39,11 +39,10 @@ _COLUMNS = {
     "added": ("", "A", "+"),
     "removed": ("", "B", "-"),
     "context": ("", "C", "="),
-    "paths": ("/", "A", "|"),
+    "paths": ("/", "C", "|"),
 }
 _FAMILIES = (("subject", "body"), ("added", "removed", "context"), ("paths",))
-MESSAGE_WEIGHTS = "{0, 0, 0.4, 1.0}"  # D, C, B, A
-PATH_WEIGHTS = "{0, 0, 0, 0.3}"
+NAMED_WEIGHTS = "{0, 0.3, 0.4, 1.0}"  # D, C, B, A
 DIFF_WEIGHTS = "{0, 0.08, 0.06, 0.1}"
 
 

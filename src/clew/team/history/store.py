@@ -15,6 +15,7 @@ from clew.team.history.commits import PostgresCommits
 from clew.team.history.paths import PostgresPaths
 from clew.team.history.text import PostgresText
 from clew.team.history.writes import PostgresWrites
+from clew.team.queue import make_tables
 
 _Value = TypeVar("_Value")
 _MOST_REMEMBERED = 16
@@ -36,7 +37,7 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
         """Open the index for writing, making its tables if there are none."""
         database = Database(address)
         try:
-            migrate(database)
+            migrate(database, make_tables)
         except BaseException:
             database.close()
             raise
@@ -99,6 +100,7 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
             self._values.clear()
         if discard:
             self._forget_numbers()
+        self._sort_in()
 
     @contextmanager
     def locked(self, repo_id: int | None = None) -> Iterator[None]:

@@ -39,17 +39,16 @@ from clew.team.history.base import (
 from clew.team.history.lexemes import (
     DIFF_WEIGHTS,
     LEVELS,
-    MESSAGE_WEIGHTS,
-    PATH_WEIGHTS,
+    NAMED_WEIGHTS,
     coarseness,
     text_query,
     wanted_words,
     within,
 )
 
-_AT_ONCE = 512
+_AT_ONCE = 256
 _RANKED = 1024
-_SAMPLE = 13  # how common a word is shows in the newest commits: so many bits of places
+_SAMPLE = LEVELS[0]  # how common a word is shows in the newest commits: so many bits of places
 _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
 # Words that are rare count more; a long diff counts less. `words || ''` reads a long value once.
 _SCORES = f"""
@@ -57,12 +56,11 @@ _SCORES = f"""
         SELECT id, words || '' AS words FROM commit_text WHERE id = ANY(%s)
     )
     SELECT t.id, 10 * sum(w.rarity * (
-        ts_rank('{MESSAGE_WEIGHTS}', t.words, w.in_message)
-        + ts_rank('{PATH_WEIGHTS}', t.words, w.in_path)
-        + ts_rank('{DIFF_WEIGHTS}', t.words, w.in_diff)
+        2 * ts_rank('{NAMED_WEIGHTS}', t.words, w.in_names)
+        + CASE WHEN w.in_diff IS NULL THEN 0 ELSE ts_rank('{DIFF_WEIGHTS}', t.words, w.in_diff) END
         )) / (1 + %s * ln(1 + length(t.words)))
-    FROM wanted t CROSS JOIN unnest(%s::tsquery[], %s::tsquery[], %s::tsquery[], %s::float8[])
-        AS w(in_message, in_path, in_diff, rarity)
+    FROM wanted t CROSS JOIN unnest(%s::tsquery[], %s::tsquery[], %s::float8[])
+        AS w(in_names, in_diff, rarity)
     GROUP BY t.id, length(t.words)
 """
 _LENGTH_COUNTS = 0.25
@@ -96,11 +94,9 @@ class PostgresText(PostgresBase):
         if not ids or not words:
             return {}
         rarity = self._rarity(words, max(ids))
-        nothing = "'^none'"
         lists = (
-            [word[0] for word in words],
-            [nothing if in_message else word[1] for word in words],
-            [nothing if in_message else word[2] for word in words],
+            [word[0] if in_message else f"{word[0]} | {word[1]}" for word in words],
+            [None if in_message else word[2] for word in words],
         )
         length = 0 if in_message else _LENGTH_COUNTS
         rows = self.database.rows(_SCORES, (ids, length, *lists, rarity))
@@ -108,6 +104,8 @@ class PostgresText(PostgresBase):
 
     def _rarity(self, words: list[tuple[str, str, str]], newest: int) -> list[float]:
         """How telling each word is, by how many of the commits up to one have it."""
+        if len(words) == 1:
+            return [1.0]
         low = max(first_id(newest >> PLACE_BITS), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
         asked = [within(" | ".join(word), (low, newest), _SAMPLE) for word in words]
         rows = self.database.rows(
@@ -184,7 +182,7 @@ class PostgresText(PostgresBase):
     def newest(self, wanted: CommitFilter, before: Dated) -> Iterator[Dated]:
         """Time and id of what passes and comes before that time and id, newest first."""
         condition, values = _condition(wanted)
-        limit, last = _AT_ONCE // 2, before
+        limit, last = _AT_ONCE, before
         while True:
             rows = self.database.rows(
                 "SELECT c.author_time, c.id FROM commit_rows c"
@@ -319,7 +317,7 @@ class PostgresText(PostgresBase):
         """Commits that count and match, by relevance; of many that match, the newest."""
         query = text_query(expression)
         condition: _Conditions = (f"{COUNTED} AND c.author_time >= %s", [since])
-        each = max(_RANKED // max(len(repos), 1), _AT_ONCE // 4)
+        each = max(_RANKED // max(len(repos), 1), _AT_ONCE // 2)
         scored: dict[int, float] = {}
         for repo in repos:
             span = span_of(repo.repo_id)

@@ -31,6 +31,7 @@ class PostgresWrites(PostgresRepositories):
         self._numbering = Database(database.address)
         self._people: dict[tuple[str, str], int] = {}
         self._paths: dict[str, int] = {}
+        self._written: set[int] = set()
 
     def write_commits(self, repo_id: int, commits: Sequence[IndexedCommit]) -> None:
         """Append commits to a repository's history."""
@@ -42,6 +43,17 @@ class PostgresWrites(PostgresRepositories):
             raise NotFound("The repository was removed meanwhile")
         first = first_id(repo_id) | (row[0] - len(commits))
         self._write(repo_id, list(enumerate(commits, start=first)))
+
+    def _sort_in(self) -> None:
+        """Have the text index sort in what was written last, before questions have to read it."""
+        for repo_id in self._written:
+            self.database.rows(
+                "SELECT gin_clean_pending_list(i.indexrelid) FROM pg_index i"
+                " JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam"
+                " WHERE a.amname = 'gin' AND i.indrelid = to_regclass(%s)",
+                (f"commit_text_{repo_id}",),
+            )
+        self._written.clear()
 
     def rewrite_commit(self, commit_id: int, commit: IndexedCommit, *, reachable: bool) -> None:
         """Replace what is known of one commit."""
@@ -55,6 +67,7 @@ class PostgresWrites(PostgresRepositories):
         """Write commits to their places, table by table, by COPY."""
         if not placed:
             return
+        self._written.add(repo_id)
         commits = [commit for _, commit in placed]
         self._number(commits)
         patches = self._write_patches(repo_id, commits)

@@ -70,7 +70,8 @@ CREATE TABLE commit_text (
     id bigint PRIMARY KEY,
     words tsvector NOT NULL
 ) PARTITION BY RANGE (id);
-CREATE INDEX commit_words ON commit_text USING gin (words);
+-- What waits to be sorted in is read whole by every question: little of it.
+CREATE INDEX commit_words ON commit_text USING gin (words) WITH (gin_pending_list_limit = 1024);
 
 CREATE TABLE file_rows (
     commit_id bigint NOT NULL,

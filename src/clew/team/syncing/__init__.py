@@ -1,0 +1,1 @@
+"""Syncing by a fleet: workers, their clones, webhooks, and where repositories come from."""
