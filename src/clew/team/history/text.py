@@ -46,7 +46,8 @@ from clew.team.history.lexemes import (
     within,
 )
 
-_AT_ONCE = 256
+_AT_ONCE = 272  # a little more than a search ranks, so that it knows of more without another look
+_SCORED = 136
 _RANKED = 1024
 _SAMPLE = LEVELS[0]  # how common a word is shows in the newest commits: so many bits of places
 _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
@@ -75,9 +76,11 @@ class PostgresText(PostgresBase):
         query = text_query(expression)
         for rows in self._parts(query, span, _condition(wanted), "c.author_time, c.subject"):
             kept = [row for row in rows if wanted.reached is None or row[0] in wanted.reached]
-            scores = self._scores(expression, [row[0] for row in kept])
-            for number, time, subject in kept:
-                yield number, -scores.get(number, 0.0), time, shown(subject)
+            for start in range(0, len(kept), _SCORED):
+                part = kept[start : start + _SCORED]
+                scores = self._scores(expression, [row[0] for row in part])
+                for number, time, subject in part:
+                    yield number, -scores.get(number, 0.0), time, shown(subject)
 
     def dated_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Dated]:
         """Time and id of what passes, the latest in history first."""

@@ -28,7 +28,6 @@ _FORGES = {
     ),
     "gitea": ("https://gitea.com/api/v1", "orgs/{}/repos", "full_name", "clone_url"),
 }
-FORGES = tuple(_FORGES)
 _PAGE = 50
 _MOST_PAGES = 400
 _SECONDS = 30
