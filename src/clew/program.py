@@ -81,6 +81,12 @@ def _thread() -> tuple[Tool, ...]:
     return THREAD_TOOLS
 
 
+def _sessions() -> tuple[Tool, ...]:
+    from clew.sessions.tools import SESSIONS_TOOLS
+
+    return SESSIONS_TOOLS
+
+
 # By toolset, in the order that clients see.
 _LOADERS = {
     "guide": _guide,
@@ -90,6 +96,7 @@ _LOADERS = {
     "commands": _commands,
     "advisors": _advisors,
     "thread": _thread,
+    "sessions": _sessions,
 }
 _loaded: dict[str, tuple[Tool, ...]] = {}
 

@@ -36,7 +36,7 @@ class Face:
         self.wrong_version = wrong_version
 
 
-ROOMS = ("history", "specs", "work", "commands", "advisors", "thread", "guide")
+ROOMS = ("history", "specs", "work", "commands", "advisors", "thread", "sessions", "guide")
 
 FACES = {
     face.name: face

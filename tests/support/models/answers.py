@@ -142,6 +142,8 @@ def _responses_call(tool, given):
     common = {"id": _new("fc_"), "call_id": _new("call_"), "status": "completed"}
     if tool.name == "tool_search":
         return {**common, "type": "tool_search_call", "execution": "client", "arguments": given}
+    if isinstance(given, str):  # a tool that takes a text and no object
+        return {**common, "type": "custom_tool_call", "name": tool.name, "input": given}
     named = {"name": tool.name, "arguments": json.dumps(given)}
     if tool.namespace:
         named["namespace"] = tool.namespace

@@ -10,6 +10,7 @@ import json
 import re
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,6 +35,7 @@ class Case:
     name: str
     mode: str = "good"
     answers: list[Answer | Refusal | object] = field(default_factory=list)  # these first
+    script: Callable[[Conversation], Answer] = worker_answer
     asked: list[Conversation] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     held: threading.Event = field(default_factory=threading.Event)
@@ -177,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
         if mode == "slow" and is_second_step and len(said.prompts) == 1:
             case.held.set()
             case.released.wait(_LONGEST_HOLD)
-        return worker_answer(said)
+        return case.script(said)
 
     def _stream(self, said, answer, *, cut):
         self.close_connection = True

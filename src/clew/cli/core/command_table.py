@@ -145,6 +145,19 @@ CONVERSATION_COMMANDS: Table = {
     "delete": ("clew.cli.advise:delete", "Delete one; documents in projects stay."),
 }
 
+SESSION_COMMANDS: Table = {
+    "list": ("clew.cli.sessions:list_sessions", "List sessions."),
+    "show": ("clew.cli.sessions:show", "Show a session, or one of its turns."),
+    "search": ("clew.cli.sessions:search", "Search what was asked and said."),
+    "blame": ("clew.cli.sessions:blame", "Show the session behind each line of a file."),
+    "stats": ("clew.cli.sessions:stats", "Count sessions, edits, tokens and cost."),
+    "index": ("clew.cli.sessions:index", "Read what is new in the transcripts."),
+    "off": ("clew.cli.sessions:off", "Read no transcripts any more."),
+    "on": ("clew.cli.sessions:on", "Read transcripts again."),
+    "forget": ("clew.cli.sessions:forget", "Remove sessions for good."),
+    "exclude": ("clew.cli.sessions:exclude", "Leave out directories."),
+}
+
 _SERVE = "Run the MCP server (stdio, or HTTP with --http)."
 _VERSION = ("clew.cli.setup.doctor:version", "Show the versions of Clew and its dependencies.")
 
@@ -157,6 +170,7 @@ COMMANDS: dict[str, Table] = {
         "doctor": ("clew.cli.setup.doctor:doctor", "Check this machine and project."),
         "*thread": "clew.thread.tools:THREAD_TOOLS",
         "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
+        "sessions": ("clew.cli.sessions:sessions", "Show what agents were asked."),
         "spec": ("clew.cli.specs.read:spec", "Create, list and change specs."),
         **WORK_COMMANDS,
         "history": ("clew.cli.history.sync:history", "Search the history of your repositories."),

@@ -1,0 +1,144 @@
+"""What a transcript says, whichever program wrote it, and what the index keeps of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Header:
+    """Which session the following events belong to; later headers fill in what was not known."""
+
+    uid: str
+    cwd: str = ""
+    parent: str | None = None  # of a sub-agent: the session that its work belongs to
+    branch: str | None = None
+    version: str | None = None
+    title: str | None = None
+    is_side: bool = False  # its requests are an agent's, not a person's
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asked for; it begins a turn."""
+
+    uid: str
+    time: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the agent said, or its plan."""
+
+    text: str
+    is_plan: bool = False
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One changed place of a file: its lines afterwards, which of them are new, what went away."""
+
+    call: str
+    time: float
+    path: str
+    lines: tuple[tuple[str, bool], ...]
+    removed: tuple[str, ...] = ()
+    is_blind: bool = False  # the whole file was written, and what it was before is not known
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that the agent ran, and what matters of its end."""
+
+    call: str
+    time: float
+    text: str
+    exit_code: int | None = None
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a session used: added up, or in all so far where `is_total`."""
+
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    is_total: bool = False
+
+
+Event = Header | Request | Words | Edit | Command | Usage
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session as the index keeps it."""
+
+    id: int
+    program: str
+    uid: str
+    project: str
+    title: str
+    branch: str | None
+    model: str | None
+    version: str | None
+    started: float
+    ended: float
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    turns: int
+    edits: int
+    origin: str = "local"  # or where it was imported from
+
+    def as_data(self) -> dict[str, object]:
+        """The session as programs read it."""
+        return {**vars(self), "id": self.name}
+
+    @property
+    def name(self) -> str:
+        """The id as people name it: the program and the beginning of its own id."""
+        return f"{self.program}:{self.uid}"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One request, what the agent said to it, and what it did."""
+
+    session: int
+    number: int
+    time: float
+    request: str
+    words: str
+    plan: str
+    files: tuple[str, ...] = ()
+    commands: tuple[CommandRun, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """A command as the index keeps it."""
+
+    text: str
+    exit_code: int | None
+
+
+@dataclass(frozen=True)
+class KeptEdit:
+    """An edit as the index keeps it: fingerprints of its lines, no text."""
+
+    id: int
+    session: int
+    turn: int
+    time: float
+    path: str
+    is_blind: bool
+    exact: tuple[int, ...]
+    normal: tuple[int, ...]
+    added: tuple[bool, ...]
+    weights: tuple[bool, ...]  # whether a line says enough to be found by itself
+    words: tuple[bytes, ...]  # the fingerprints of each line's words
+    removed: frozenset[int] = field(default_factory=frozenset)

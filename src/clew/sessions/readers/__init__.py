@@ -1,0 +1,1 @@
+"""One module per agent program: its transcripts as events."""

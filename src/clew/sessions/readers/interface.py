@@ -1,0 +1,103 @@
+"""What every reader does: find transcripts, tell what each is about, and read on where it ended."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clew.sessions.model import Event, Header
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where to look: the user's home, the environment, and the projects that were opened."""
+
+    home: Path
+    environment: Mapping[str, str]
+    projects: tuple[Path, ...] = ()
+
+    def directory(self, variable: str, *default: str) -> Path:
+        """A program's directory: what the variable names, or the usual place below the home."""
+        named = self.environment.get(variable)
+        return Path(named) if named else self.home.joinpath(*default)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One transcript: a file, or a session inside a database; `size` and `stamp` tell of changes."""
+
+    program: str
+    path: Path
+    part: str
+    size: int
+    stamp: int
+
+    @property
+    def key(self) -> str:
+        """The transcript's name in the index."""
+        return f"{self.path}#{self.part}" if self.part else str(self.path)
+
+
+@dataclass
+class Progress:
+    """How far a transcript was read: where to go on, what was told, and the end that was there."""
+
+    offset: int = 0
+    told: int = 0
+    tail: str = ""
+    state: dict[str, object] = field(default_factory=dict)
+
+
+class Reader(ABC):
+    """One program's transcripts."""
+
+    name: str
+    title: str
+    is_verified = True  # the program itself wrote what the reader was built from
+
+    @abstractmethod
+    def discover(self, around: Surroundings) -> Iterator[Source]:
+        """Every transcript that is there now."""
+
+    @abstractmethod
+    def header(self, source: Source) -> Header | None:
+        """What the transcript is about, from its beginning only."""
+
+    @abstractmethod
+    def read(self, source: Source, progress: Progress) -> Iterator[Event]:
+        """What came since; `progress` says from where, and is moved on."""
+
+
+def files_below(program: str, directory: Path, pattern: str, *, depth: int) -> Iterator[Source]:
+    """Regular files of a name's ending below a directory, without following links."""
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if depth > 0:
+                    yield from files_below(program, Path(entry.path), pattern, depth=depth - 1)
+            elif entry.name.endswith(pattern) and entry.is_file(follow_symlinks=False):
+                found = entry.stat(follow_symlinks=False)
+                yield Source(program, Path(entry.path), "", found.st_size, found.st_mtime_ns)
+        except OSError:
+            continue
+
+
+def first_text(*values: object) -> str:
+    """The first of the values that is a text with something in it."""
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def texts_of(content: object) -> str:
+    """The text in a message's content: plain, or parts with `text`."""
+    if isinstance(content, str):
+        return content
+    parts: Iterable[object] = content if isinstance(content, list) else ()
+    found = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in found if isinstance(text, str) and text)

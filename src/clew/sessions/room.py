@@ -1,0 +1,70 @@
+"""The index at hand for one project: brought up to date first, within what a question may take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clew.kit.errors import NotFound, Unavailable
+from clew.kit.text.display import clipped, shown_text
+from clew.sessions.index.sqlite import SqliteIndex, opened_index
+from clew.sessions.index.update import OFF, Report, Updater
+from clew.sessions.model import Session, Turn
+
+# What a question reads before it answers; `clew sessions index` reads everything.
+MOST_BYTES = 200 * 1024 * 1024
+SHOWN_ID = 13
+
+
+def updater(index: SqliteIndex, *, takes_all: bool = False) -> Updater:
+    """An update from the transcripts of the user."""
+    return Updater(index, dict(os.environ), Path("~").expanduser(), takes_all=takes_all)
+
+
+@contextmanager
+def current_index(project: Path) -> Iterator[tuple[SqliteIndex, Report]]:
+    """The index with what is new of a project."""
+    with opened_index() as index:
+        yield index, updater(index).update(project, most_bytes=MOST_BYTES)
+
+
+def refuse_off(index: SqliteIndex) -> None:
+    """Refuse to go on while reading transcripts is turned off."""
+    if index.setting(OFF):
+        raise Unavailable("Sessions are turned off", "`clew sessions on` turns them on.")
+
+
+def named_session(index: SqliteIndex, name: str) -> Session:
+    """The one session that a name means."""
+    found = index.session(name)
+    shown = clipped(shown_text(name))
+    if not found:
+        raise NotFound(f"No session {shown}", "`clew sessions list` shows them.")
+    if len(found) > 1 and found[0].uid != name:
+        some = ", ".join(short_name(one) for one in found[:3])
+        raise NotFound(f"{len(found)} sessions begin with {shown}: {some}", "Give more of the id.")
+    return found[0]
+
+
+def short_name(session: Session) -> str:
+    """A session as people name it."""
+    return f"{session.program}:{session.uid[:SHOWN_ID]}"
+
+
+def turn_data(session: Session, turn: Turn) -> dict[str, object]:
+    """A turn as programs read it."""
+    return {
+        "session": short_name(session),
+        "program": session.program,
+        "model": session.model,
+        "turn": turn.number,
+        "time": int(turn.time),
+        "request": turn.request,
+        "words": turn.words,
+        "plan": turn.plan,
+        "files": list(turn.files),
+        "commands": [{"text": one.text, "exit_code": one.exit_code} for one in turn.commands],
+        "commits": list(turn.commits),
+    }
