@@ -125,6 +125,9 @@ STORES = (
     "src/clew/protocol/kernel/task_store.py",
     "src/clew/specs/index/text_index.py",
     "src/clew/kit/sqlite.py",
+    "src/clew/sessions/index/",
+    "src/clew/sessions/readers/cursor.py",  # the tables of other programs
+    "src/clew/sessions/readers/opencode.py",
     "src/clew/symbols/cache.py",
     "src/clew/team/",
     "src/clew/doctor/machine.py",  # it tries out what this SQLite can do

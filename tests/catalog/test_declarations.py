@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,6 +17,9 @@ from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
 from clew.program import all_tools
+from clew.sessions.index.interface import Filter
+from clew.sessions.room import current_index
+from tests.sessions.recorded import put
 from tests.support.each import for_each
 
 TOOLS = all_tools()
@@ -251,6 +255,10 @@ def test_every_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
         "c2": "group-commit",
         "c3": "unstaged-changes",
     }
+    if tool.toolset == "sessions":
+        put("copilot", Path.home(), root)
+        with current_index(root) as (index, _):
+            arguments["session"] = index.sessions(Filter(), 1)[0].name
     known = {k: v for k, v in arguments.items() if k in tool.input_schema["properties"]}
     answer = tool.handler(known, Call(settings={"project": str(root)}))
     Draft202012Validator(tool.output_schema).validate(answer.structured())

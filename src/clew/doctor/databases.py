@@ -36,6 +36,7 @@ def _stores(subject: Subject) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
     from clew.kit.paths import ProjectPaths
     from clew.kit.project import clew_home, find_project
     from clew.protocol.kernel import task_store
+    from clew.sessions.index import sqlite as sessions
     from clew.work.journal import sqlite as journal
 
     index = history.database_path(subject.settings)
@@ -50,6 +51,11 @@ def _stores(subject: Subject) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
                 "The store of conversations",
                 home / "conversations.sqlite3",
                 read_migrations(conversations.MIGRATIONS),
+            ),
+            (
+                "The index of sessions",
+                home / "sessions.sqlite3",
+                read_migrations(sessions.MIGRATIONS),
             ),
             (
                 "The store of tasks",

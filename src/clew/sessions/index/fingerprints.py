@@ -16,7 +16,6 @@ from clew.sessions.model import Edit
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _SPACE = re.compile(r"\s+")
-_LETTERS = re.compile(r"\w")
 # What formatters add, take away or exchange.
 _LOOSE = {",", ";", "'", '"', "`", "(", ")", "\\"}
 _PLAIN = frozenset(

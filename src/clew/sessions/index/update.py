@@ -11,8 +11,8 @@ from pathlib import Path
 
 from clew.kit.errors import ClewError
 from clew.kit.project import project_directory
+from clew.sessions.index.checkouts import Places, places_of
 from clew.sessions.index.interface import Known
-from clew.sessions.index.places import Places, places_of
 from clew.sessions.index.sqlite import SqliteIndex
 from clew.sessions.model import Command, Edit, Event, Header
 from clew.sessions.readers.interface import Progress, Reader, Source, Surroundings

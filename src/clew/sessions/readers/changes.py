@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 
 from clew.sessions.model import Edit
 
-Lines = tuple[tuple[str, bool], ...]
 _MOST_COMPARED = 4_000_000  # lines times lines
 _FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _MOVED = "*** Move to: "
