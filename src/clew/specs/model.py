@@ -18,6 +18,7 @@ STATUSES: Final = (
 OPEN_STATUSES: Final = frozenset({"pending", "blocked", "ready"})  # may be derived anew
 DONE_STATUSES: Final = frozenset({"completed", "cancelled"})  # what waits need not wait longer
 GROUP_TYPES: Final = frozenset({"driver", "group"})
+CONFLICT = "conflict"  # the type of a spec in which a conflict of a merge is resolved
 
 FIELD_ORDER: Final = (
     "type",

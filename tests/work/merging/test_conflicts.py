@@ -103,6 +103,22 @@ def test_an_agent_resolves_it(clash, tmp_path):
     assert status_of(clash, "002") == "completed"
 
 
+def test_a_conflict_that_was_only_ticked_off_is_not_resolved(clash, tmp_path):
+    opened = clash.merge("002").conflict_spec
+    script = tmp_path / "agent.sh"
+    script.write_text(
+        "set -e\necho both > other.txt\n"
+        f"git add -A\ngit commit -qm 'chant({opened}): say that it is resolved'\n"
+        'sed -i "s/- \\[ \\]/- [x]/" "$CHANT_SPEC_FILE"\n'
+    )
+    clash.configure("defaults:", "  provider: command", f"  command: [sh, {script}]")
+    start_work(clash.work, opened)
+    run = wait_until(lambda: (found := clash.work.journal.latest(opened)).settled_at and found, 60)
+    assert (run.phase, run.failure_class) == ("failed", "criteria")
+    assert "'chant/002' is not merged" in run.failure
+    assert status_of(clash, opened) == "needs_attention"
+
+
 def test_a_branch_put_right_by_hand_is_merged_and_its_conflict_spec_cancelled(clash):
     opened = clash.merge("002").conflict_spec
     work = Repository(clash.branch("002", {"c.txt": "c\n"}).path)

@@ -14,14 +14,13 @@ from clew.kit.paths import ProjectPaths
 from clew.specs.change.lifecycle import apply_status
 from clew.specs.check.lint_rules import description_of
 from clew.specs.files.criteria import parse_criteria
-from clew.specs.model import DONE_STATUSES, Changes, Head, Spec
+from clew.specs.model import CONFLICT, DONE_STATUSES, Changes, Head, Spec
 from clew.specs.store.store import SpecStore
 from clew.work.agents.prompt import fenced, render
 from clew.work.merging.candidate import Sides
 from clew.work.worktrees.main_branch import tip_of
 from clew.work.worktrees.worktrees import is_merged, path_of
 
-CONFLICT = "conflict"
 ACTOR = "merge"
 _BY_SPEC = re.compile(r"^\S+ chant\(([^)\s]+)\)")
 _MOST_NAMED = 10

@@ -25,7 +25,7 @@ from clew.kit.text.redact import SecretLines
 from clew.specs.check.output_schema import check_output
 from clew.specs.files.criteria import append_section, parse_criteria, set_criterion
 from clew.specs.files.parse import read_document
-from clew.specs.model import Changes, Spec
+from clew.specs.model import CONFLICT, Changes, Spec
 from clew.specs.store.consent import Consent, NeedsApproval
 from clew.specs.store.store import SpecStore
 from clew.work.agents.launch import run_variables
@@ -38,7 +38,8 @@ from clew.work.paths import worktree_of
 from clew.work.processes.child import run_command
 from clew.work.runs.stray import doubt_text, find_strays
 from clew.work.workspace import Workspace
-from clew.work.worktrees.worktrees import dirty_files, needs_setup
+from clew.work.worktrees.main_branch import tip_of
+from clew.work.worktrees.worktrees import dirty_files, is_merged, needs_setup
 
 BOOKKEEPING = ".chant"
 _NOT_BOOKKEEPING = (".", f":(exclude,top){BOOKKEEPING}")
@@ -191,6 +192,7 @@ def _verdict(work: Workspace, run: Run) -> Verdict:
         _work_verdict(work, run)
         or _checks_verdict(work, run, worktree)
         or _criteria_verdict(work.store, run)
+        or _conflict_verdict(work, run)
         or _output_verdict(work, run)
         or _approval_verdict(work.paths, run)
     )
@@ -249,6 +251,18 @@ def _criteria_verdict(store: SpecStore, run: Run) -> Verdict:
         count = f"{len(unchecked)} of {len(items)}"
         return FailureClass.CRITERIA, f"{count} acceptance criteria are not checked:\n{listed}"
     return None
+
+
+def _conflict_verdict(work: Workspace, run: Run) -> Verdict:
+    """A conflict is resolved when git has the branch in the resolving one, whatever was ticked."""
+    spec = work.store.load(run.spec_id)
+    source = spec.text("source_branch") if spec.type == CONFLICT else None
+    if not source or not run.branch or tip_of(work.root, source) is None:
+        return None
+    if is_merged(work.root, source, run.branch):
+        return None
+    words = f"The conflict is not resolved: '{source}' is not merged in '{run.branch}'"
+    return FailureClass.CRITERIA, words
 
 
 def _output_verdict(work: Workspace, run: Run) -> Verdict:
