@@ -32,6 +32,14 @@ def test_every_phase_leads_to_an_end_and_no_end_comes_back_to_life():
         assert not LEGAL_MOVES[phase] & set(OPEN) - {Phase.HELD}
 
 
+def test_the_time_in_which_a_person_has_a_spec_is_not_the_agents(project):
+    run = project.ended(project.start("leave 1"))
+    project.work.journal.update(run.run_id, heartbeat_at=run.started_at)
+    held = project.work.journal.move(run.run_id, Phase.HELD)
+    assert held.ended_at is None
+    assert held.elapsed_seconds() == 0
+
+
 @pytest.mark.parametrize(
     "bad", ["", ".", "..", "../x", "a/b", "-x", "a b", "a\0", "a..b", "x.lock", "x."]
 )

@@ -239,11 +239,12 @@ class Run:
         return self.phase in OPEN
 
     def elapsed_seconds(self) -> float | None:
-        """How long the run has taken so far, or took."""
+        """How long the run has taken so far, or took; what a person has is no run's time."""
         if self.started_at is None:
             return None
         begun = parse_iso(self.started_at).timestamp()
-        ended = parse_iso(self.ended_at).timestamp() if self.ended_at else time.time()
+        end = self.ended_at or (self.heartbeat_at if self.phase is Phase.HELD else None)
+        ended = parse_iso(end).timestamp() if end else time.time()
         return round(max(0.0, ended - begun), 1)
 
 

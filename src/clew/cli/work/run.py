@@ -242,14 +242,15 @@ def release(
 ) -> Outcome:
     """Hand back a spec that you took over."""
     from clew.work.journal.status_files import process_view
+    from clew.work.runs.stop import held_run, release_finished
     from clew.work.runs.stop import release as hand_back
-    from clew.work.runs.stop import release_finished
     from clew.work.scheduling.start import Begun, Mode, begin_work, commands_of
 
     if goes_on and finish:
         raise UsageError("--continue and --finish exclude each other", "Choose one of them.")
     with opened_work(project) as work:
         if finish or goes_on:
+            held_run(work, work.store.load(spec_id))  # before anything is approved for it
             give_consent(work, commands_of(work, (spec_id,), Mode()), "clew release")
         run = (release_finished if finish else hand_back)(work, spec_id)
         if finish:

@@ -24,6 +24,7 @@ _TO_COMPLETE = {
     "pending": "Work on it first: `chant work {}`.",
     "in_progress": "Finalize it first: `chant finalize {}`.",
     "failed": "Finalize it first: `chant finalize {}`.",
+    "needs_attention": "See what it needs: `chant show {}`.",
     "cancelled": "Put it back first if it is to be done: `chant update {} --status pending`.",
 }
 _RESETTABLE = ("failed", "in_progress", "needs_attention", "paused")

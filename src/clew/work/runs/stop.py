@@ -269,7 +269,7 @@ def take_over(work: Workspace, spec_id: str, *, force: bool = False) -> Takeover
 
 def release(work: Workspace, spec_id: str) -> Run:
     """Hand a spec back: it is paused then, and the next start goes on with the work."""
-    held = _held_run(work, work.store.load(spec_id))
+    held = held_run(work, work.store.load(spec_id))
     run = work.journal.move(held.run_id, Phase.PAUSED)
     audit.record(work.paths, run.spec_id, "released", ACTOR, note="paused")
     write_views(work.paths, run)
@@ -279,7 +279,7 @@ def release(work: Workspace, spec_id: str) -> Run:
 
 def release_finished(work: Workspace, spec_id: str) -> Run:
     """Hand a spec back as done: it is checked and completed as if an agent had ended."""
-    run = _held_run(work, work.store.load(spec_id))
+    run = held_run(work, work.store.load(spec_id))
     lock = lock_after(work.paths.run_lock(run.run_id))
     if lock is None:
         raise Conflict(f"Run {run.run_id} is being looked at by another command", "Try again.")
@@ -364,12 +364,13 @@ def _was_held(work: Workspace, run: Run) -> bool:
     return run.phase is Phase.FAILED and any(move.after == Phase.HELD for move in moves)
 
 
-def _held_run(work: Workspace, spec: Spec) -> Run:
-    run = work.journal.open_run(spec.id)
-    if run is None or run.phase is not Phase.HELD:
-        force = "" if run is not None else " --force"
-        raise NotFound(
-            f"Spec '{spec.id}' has not been taken over",
-            f"Take it over: `chant takeover {spec.id}{force}`.",
-        )
-    return run
+def held_run(work: Workspace, spec: Spec) -> Run:
+    """The run of a spec that a person has; refused where nobody has it."""
+    run = work.journal.latest(spec.id)
+    if run is not None and run.phase is Phase.HELD:
+        return run
+    hint = f"No agent has worked on it yet: `chant work {spec.id}`."
+    if run is not None:
+        force = "" if run.is_open else " --force"
+        hint = f"Take it over: `chant takeover {spec.id}{force}`."
+    raise NotFound(f"Spec '{spec.id}' has not been taken over", hint)
