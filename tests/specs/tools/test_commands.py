@@ -259,6 +259,8 @@ def test_several_repositories_are_listed_together(project, tmp_path):
     counts = data(project, "status", "--global")["repos"]
     assert {name: one["total"] for name, one in counts.items()} == {"here": 1, "there": 1}
     assert "Known: here, there, gone." in run(project, "list", "--repo", "x", code=1)
+    assert "No such project directory" in run(project, "list", "--repo", "gone", code=1)
+    assert data(project, "show", f"there:{OTHER}")["id"] == OTHER
 
 
 def test_prep_prints_the_task_without_what_agents_said(project):

@@ -210,11 +210,12 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
 @flag("--raw", "Print the file unchanged.")
 @project_option
 def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Outcome:
-    """Show one spec."""
+    """Show one spec; REPO:ID, as `list --global` has it, one of another repository."""
     from clew.specs.query.lists import spec_data
 
-    store = opened(project)
-    found, snapshot = store.find(spec_id)
+    repo, colon, inner = spec_id.partition(":")
+    store = stores_of(project, repo, every=False)[0][repo] if colon else opened(project)
+    found, snapshot = store.find(inner if colon else spec_id)
     data = spec_data(found, snapshot)
     reason = reason_lines(store, found.id, found.status, data)
     if raw:

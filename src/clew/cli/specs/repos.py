@@ -40,5 +40,7 @@ def stores_of(
         try:
             stores[name] = open_store(project=str(root / Path(path).expanduser()))
         except ClewError as error:
+            if not every:
+                raise
             problems.append(f"warning: {name}: {error.message}")
     return stores, problems
