@@ -39,8 +39,7 @@ def add(record, agent, version, row, wrong, notes):
     entry = record["agents"].setdefault(agent, {"version": version, "cells": {}})
     if entry["version"] != version:
         entry.update(version=version, cells={})
-    entry["date"] = today()
-    entry["cells"][row] = {"wrong": wrong, "notes": notes}
+    entry["cells"][row] = {"wrong": wrong, "notes": notes, "date": today()}
 
 
 def title(agent):
@@ -59,7 +58,9 @@ def tables(rows=ROWS):
     agents = {name: record["agents"][name] for name in (*PINS, *_OWN) if name in record["agents"]}
     lines = ["", "| Program | Version | Proven on |", "| --- | --- | --- |"]
     for name, entry in agents.items():
-        lines.append(f"| {title(name)} | {entry['version']} | {entry['date']} |")
+        dates = sorted({cell["date"] for cell in entry["cells"].values()})
+        when = " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        lines.append(f"| {title(name)} | {entry['version']} | {when} |")
     lines += ["", "| Case | " + " | ".join(map(title, agents)) + " |"]
     lines.append("| --- |" + " --- |" * len(agents))
     for row in rows:
