@@ -25,6 +25,10 @@ VARIANTS = (
     ("chant", "export", "--format", "markdown"),
     ("clariad", "review", "{id}", "--range", "HEAD~2..HEAD"),
     ("clew", "why", "{sha}"),
+    ("commitmux", "culprit", "{repo}", "{sha}"),
+    ("commitmux", "fixed-by", "{repo}", "{sha}"),
+    ("commitmux", "hunks", "{repo}", "{sha}"),
+    ("clew", "trust", "--all"),
     ("clew", "doctor", "--fix"),
 )
 

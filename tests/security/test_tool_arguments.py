@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
 
 from clew.program import all_tools
+from tests.advisors.conftest import DESCRIPTION, PLAN_DRAFT, REQUIREMENTS, VISION_DRAFT
 from tests.support.client import CLEW, StdioServer
 from tests.support.proof import amount
 
@@ -153,6 +155,45 @@ def test_no_argument_leads_outside(ground, server, tools, record_property):
         ground.assert_untouched()
     assert count
     record_property("hostile calls", count)
+
+
+def with_each_text(value, put):
+    """The same structure, once for each text in it, with another one in its place."""
+    if isinstance(value, str):
+        yield put
+    elif isinstance(value, list | dict):
+        for key in range(len(value)) if isinstance(value, list) else value:
+            for changed in with_each_text(value[key], put):
+                copy = value.copy()
+                copy[key] = changed
+                yield copy
+
+
+@pytest.mark.parametrize(
+    ("tool", "about", "draft"),
+    [
+        ("vision_agent", {"project_description": DESCRIPTION}, VISION_DRAFT),
+        (
+            "architecture_agent",
+            {"project_name": "Tably", "requirements": REQUIREMENTS},
+            PLAN_DRAFT,
+        ),
+    ],
+)
+def test_no_text_of_a_draft_leads_outside(ground, server, tool, about, draft, record_property):
+    """Names of files come from such texts: decision records have their title's."""
+    values = hostile(ground)
+    drafts = [one for value in values for one in with_each_text(draft, value[:5000])]
+    chosen = random.Random(7).sample(drafts, min(len(drafts), amount(120, 1500)))
+    saved = 0
+    for number, one in enumerate(chosen):
+        arguments = {**about, "conversation_id": f"c{number % 10}", "draft": one, "save": True}
+        answer = server.ask("tools/call", {"name": tool, "arguments": arguments})
+        assert_civil_answer(ground, answer, (tool, str(one)[:200]))
+        saved += not answer["result"].get("isError", False)
+    ground.assert_untouched()
+    assert saved > len(chosen) // 2
+    record_property("hostile calls", len(chosen))
 
 
 @pytest.mark.parametrize("name", sorted(DIRECTORIES))
