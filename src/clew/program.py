@@ -12,12 +12,14 @@ from clew.catalog.service import CatalogService
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
     from clew.catalog.model import Tool
     from clew.catalog.service import Source
+    from clew.history.sync.sync import Progress
+    from clew.history.upkeep import Meter
     from clew.kit.call import Call
     from clew.work.workspace import Wiring
 
@@ -145,9 +147,29 @@ def build_service(
         offered,
         options,
         sources=tuple(sources),
-        before_call=repair_orphans,
+        before_call=_keep_and_repair if face.name == "clew" else repair_orphans,
         helpers=helpers,
     )
+
+
+def _keep_and_repair(tool: Tool, call: Call) -> None:
+    """Before a call about history, bring the index up to date with the project's repository."""
+    if tool.toolset in ("history", "thread") and "read_only" not in call.settings:
+        from clew.history.upkeep import keep_current
+
+        for problem in keep_current(call.settings, meter=_progress_of(call)):
+            call.log("warning", f"The index was not brought up to date: {problem}")
+    repair_orphans(tool, call)
+
+
+def _progress_of(call: Call) -> Meter:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def meter(name: str, total: int, _first: bool) -> Iterator[Progress]:  # noqa: FBT001 - a Meter
+        yield lambda done: call.progress(done, total, f"Reading commits of {name}")
+
+    return meter
 
 
 def repair_orphans(tool: Tool, call: Call) -> None:

@@ -187,7 +187,7 @@ def test_it_works_with_git_alone_and_says_what_is_missing(bare_story):
     data = asked(bare_story, "shop/orders.py:5")
     assert chain(data)[1] == ("commit", f"shop@{bare_story.shas['spec']}")
     missing = said(data, "missing")
-    assert "clew history init" in missing[0]
+    assert "not indexed" in missing[0]
     assert "chant init" in missing[1]
     later = said(asked(bare_story, bare_story.shas["shorter"]), "later")
     assert later[0].startswith("was reverted by")

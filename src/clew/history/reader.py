@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
 from clew.kit.call import Call
+from clew.kit.errors import NotFound
+from clew.kit.project import find_repository
 from clew.kit.sqlite import is_frozen
 
 _opened = threading.local()
@@ -45,11 +48,42 @@ def _identity(path: Path) -> tuple[object, ...]:
     return str(path), found.st_ino if found else 0, changed
 
 
+@contextmanager
+def index_for(call: Call) -> Iterator[HistoryStore]:
+    """One state of the index; with the setting `index=no`, one made for this question alone."""
+    if call.settings.get("index") == "no":
+        with _passing_index(call) as store:
+            yield store
+    else:
+        with reading_store(call).snapshot() as store:
+            yield store
+
+
+@contextmanager
+def _passing_index(call: Call) -> Iterator[HistoryStore]:
+    """What git has of the repository that the caller is in, read into a file that is not kept."""
+    root = find_repository(call.settings)
+    if root is None:
+        raise NotFound("There is no git repository here", "Change to one, or name one with --repo.")
+    from tempfile import TemporaryDirectory
+
+    from clew.history.store.sqlite import SqliteHistory
+    from clew.history.sync.ingest import sync_repo
+    from clew.history.sync.repositories import plain_name, register
+
+    with (
+        TemporaryDirectory() as directory,
+        SqliteHistory.create(Path(directory) / "index.sqlite3", is_scratch=True) as store,
+    ):
+        sync_repo(store, register(store, root, name=plain_name(root)))
+        yield store
+
+
 def looked_up(
     call: Call, work: Callable[[HistoryStore], Any], repos: Collection[str] | None = None
 ) -> tuple[Any, dict[str, Any]]:
     """What `work` finds in one state of the index, and how fresh that is of these repositories."""
-    with reading_store(call).snapshot() as store:
+    with index_for(call) as store:
         found = work(store)
         named = [repo for repo in store.repos() if repos is None or repo.name in repos]
         return found, freshness(store, named)

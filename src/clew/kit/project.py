@@ -14,12 +14,13 @@ from clew.kit.text.display import clipped, os_reason, shown_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 PROJECT_VARIABLES = ("CLEW_PROJECT", "CLAUDE_PROJECT_DIR")
 _MARKERS = (".git", ".chant", ".agent")
 _HOME_MARKERS = (".git", ".chant")  # ~/.agent holds a user's own commands, not a project
+_BARE = ("HEAD", "objects", "refs")
 _EXISTING = "Name an existing directory."
 _LONGEST_LINK = 4096
 
@@ -71,6 +72,22 @@ def find_project(explicit: str | None = None, settings: Mapping[str, str] | None
     return Path(root)
 
 
+def find_repository(settings: Mapping[str, str] | None = None) -> Path | None:
+    """The git repository that the project is, or is in; None where there is none.
+
+    A linked worktree leads to its main checkout, and a bare directory is one by itself.
+    """
+    from pathlib import Path
+
+    start, root = project_directory(None, settings)
+    for directory in _with_parents(root or start):
+        if os.path.exists(os.path.join(directory, ".git")):
+            return Path(_main_checkout(directory))
+        if all(os.path.exists(os.path.join(directory, name)) for name in _BARE):
+            return Path(directory)
+    return None
+
+
 def project_directory(
     explicit: str | None = None, settings: Mapping[str, str] | None = None
 ) -> tuple[str, str | None]:
@@ -116,15 +133,20 @@ def _working_directory() -> str:
 
 def _marked_ancestor(start: str) -> str | None:
     home = os.path.realpath(os.path.expanduser("~"))
-    directory = start
-    while True:
+    for directory in _with_parents(start):
         markers = _HOME_MARKERS if directory == home else _MARKERS
         # A directory that may not be searched has no mark.
         if any(os.path.exists(os.path.join(directory, marker)) for marker in markers):
             return directory
+    return None
+
+
+def _with_parents(directory: str) -> Iterator[str]:
+    while True:
+        yield directory
         above = os.path.dirname(directory)
         if above == directory:
-            return None
+            return
         directory = above
 
 

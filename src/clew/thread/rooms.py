@@ -27,6 +27,7 @@ from clew.work.journal.sqlite import read_journal
 
 MISSING = "missing"
 _UNREGISTERED = 0
+_UNINDEXED = "This repository is not indexed, and this server may not do it. Run: clew log"
 
 
 @dataclass
@@ -99,10 +100,7 @@ class Rooms:
                 self._tell_freshness(repo)
                 return replace(repo, local_path=place)
         if self.history is not None:
-            self.lack(
-                "history",
-                "This repository is not indexed. Run: clew history add-repo . && clew history sync",
-            )
+            self.lack("history", _UNINDEXED)
         return Repo(_UNREGISTERED, self.project.name or "repository", place)
 
     def _tell_freshness(self, repo: Repo) -> None:
@@ -124,18 +122,15 @@ def open_rooms(settings: Mapping[str, str] | None = None, project: str | None = 
         if given.get("project"):
             raise
     rooms = Rooms(given, root, None, None)
-    try:
-        rooms.history = reading_store(Call(settings=given))
-    except ClewError:
-        rooms.lack(
-            "history",
-            "There is no index of the git history. Run: clew history init "
-            "&& clew history add-repo . && clew history sync",
-        )
+    if given.get("index") != "no":
+        try:
+            rooms.history = reading_store(Call(settings=given))
+        except ClewError:
+            rooms.lack("history", _UNINDEXED)
     if root is not None and ProjectPaths(root).has_specs:
         rooms.specs = open_store(given, str(root))
     else:
-        rooms.lack("specs", "This project has no specs. Run: chant init")
+        rooms.lack("specs", "This project has no specs. Run: clew spec init")
     return rooms
 
 

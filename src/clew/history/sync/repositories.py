@@ -46,6 +46,12 @@ def register(
     return store.add_repo(repo)
 
 
+def plain_name(root: Path) -> str:
+    """The name that a repository gets by itself: its directory's, as far as it is usable."""
+    plain = re.sub(r"[^\w.@+~ -]", "_", root.name.removesuffix(".git")).lstrip("-~ ")
+    return plain[:150] or "repository"
+
+
 def check_name(name: str) -> str:
     """A repository name that is safe to show, to store and to use in a path."""
     parts = name.split("/")

@@ -31,9 +31,11 @@ def bring_up_to_date(
     *,
     full: bool = False,
     may_skip: bool = False,
+    local: bool = False,
 ) -> SyncResult:
     """Read a repository's new commits, or with `full` all of them again.
 
+    With `local` nothing is fetched and no vector made.
     With `may_skip` nothing is done while another sync of the repository waits for its turn: it
     will look at the refs only then, and so see everything that is there now.
     """
@@ -42,14 +44,14 @@ def bring_up_to_date(
     if queue is None and may_skip:
         return SyncResult()
     try:
-        if repo.managed_clone:
+        if repo.managed_clone and not local:
             _fetch(store, repo)
         with store.locked(repo.repo_id):
             _leave(queue, waiting)
             done = _rebuild(store, repo, progress) if full else sync_repo(store, repo, progress)
     finally:
         _leave(queue, waiting)
-    problem = _embed(store, repo)
+    problem = None if local else _embed(store, repo)
     return replace(done, problems=(*done.problems, problem)) if problem else done
 
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from clew.history.locations import find_location
 from clew.history.lookup import clean_path, find_record
 from clew.history.model import Repo
 from clew.history.questions.repo_git import line_range, repo_git
@@ -21,6 +22,7 @@ from clew.thread.rooms import Rooms
 from clew.thread.why.definitions import SYMBOL, Spot, find_spots
 
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?")
+_COLUMN = re.compile(r":\d+:\d+:?$|:\d+:$")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _LONGEST = 4096
 _MOST_LINES = 400
@@ -58,6 +60,7 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
         raise Invalid(
             "Nothing to ask about", "Give PATH, PATH:LINE, PATH:LINE-LINE, a symbol or a SHA."
         )
+    wanted = _plain_place(rooms, wanted, repo_name)
     if _SHA.fullmatch(wanted):
         found = _commit(rooms, wanted, repo_name)
         if found is not None:
@@ -72,6 +75,15 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
     if symbol is not None:
         return symbol
     raise _unknown(rooms, wanted, repo_name)
+
+
+def _plain_place(rooms: Rooms, wanted: str, repo_name: str | None) -> str:
+    """A line of a stack trace, or PATH:LINE:COL, as the place that it names here."""
+    if " " not in wanted and not _COLUMN.search(wanted):
+        return wanted
+    repo = rooms.repo(repo_name) if repo_name else rooms.own_repo()
+    place = find_location(Path(repo.local_path), wanted) if repo is not None else None
+    return wanted if place is None else place.text
 
 
 def _unknown(rooms: Rooms, wanted: str, repo_name: str | None) -> NotFound:

@@ -117,13 +117,23 @@ class Merger:
                 except ClewError as error:
                     results.append(self._merged_before(spec_id) or self._refused(spec_id, error))
             results += [self._merge_entry(number) for number in numbers]
+        self._tell_history(results)
         return results
 
     def work_off(self) -> list[MergeResult]:
         """Merge everything that is in the queue."""
         with self._alone():
             recover_entries(self.work)
-            return [self._merge_entry(entry.number) for entry in self.work.journal.merges()]
+            results = [self._merge_entry(entry.number) for entry in self.work.journal.merges()]
+        self._tell_history(results)
+        return results
+
+    def _tell_history(self, results: Sequence[MergeResult]) -> None:
+        """Bring the index along, if it has this repository; a question would do it otherwise."""
+        if any(result.is_merged for result in results):
+            from clew.history.upkeep import keep_current
+
+            keep_current({"project": str(self.work.root)}, adds=False)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
