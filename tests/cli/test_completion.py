@@ -97,6 +97,7 @@ def test_completing_a_command_imports_none(tmp_path):
         "clew.cli.core.streams",
         "clew.cli.core.command_table",
         "clew.cli.core.render",
+        "clew.cli.core.terminal",
     }
 
 

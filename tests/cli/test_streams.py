@@ -188,17 +188,17 @@ def test_a_home_that_is_a_file_is_named_with_the_next_step():
 
 
 def test_a_narrow_terminal_gets_a_block_for_each_row():
-    shown = screen("clew tools --toolsets guide; clew guide --list", 40)
+    shown = screen("clew tools --toolsets guide; clew guide --list", 40, NO_COLOR="1")
     table = shown.partition("2 tools")[0]
     assert max(map(len, table.splitlines())) <= 40
     assert "tool         clew_guide" in table
     assert "answers which question" in table
-    assert "─" not in table
 
 
 def test_a_wide_terminal_gets_a_table_and_nothing_is_cut_off():
-    shown = screen("clew tools --all", 80)
-    assert "─" in shown
+    shown = screen("clew tools --all", 80, NO_COLOR="1")
+    assert shown.startswith("tool ")
+    assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from clew.cli.core.command_table import WORK_COMMANDS
 from clew.cli.faces import build_group
+from tests.docs.foreign import make_foreign_repository
 from tests.docs.pages import (
     PAGES,
     ROOT,
@@ -29,6 +30,7 @@ from tests.support.each import for_each
 
 RUN = [
     ROOT / "README.md",
+    ROOT / "docs" / "first-five-minutes.md",
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "how-to" / "from-a-mail.md",
     ROOT / "docs" / "how-to" / "talk-to-the-server.md",
@@ -137,6 +139,9 @@ def test_what_a_newcomer_types_works_as_shown(path, tmp_path, private_home):
         shell.run("git init --quiet . && echo '# Shop' > README.md && git add README.md")
         shell.run("git commit --quiet --message 'Say what it is'")
 
+    if path.name == "first-five-minutes.md":
+        make_foreign_repository(tmp_path)
+
     for step in steps(path):
         printed = shell.follow(step.command)
 
@@ -179,7 +184,8 @@ def test_json_data_has_the_keys_that_are_promised(command, tmp_path, private_hom
 
 # What these answer is what their rooms' tools answer, and is tested there.
 OF_ROOMS = {
-    *WORK_COMMANDS, "why", "brief", "recall", "trace", "web", "board",
+    *WORK_COMMANDS, "why", "brief", "recall", "trace", "web", "board", "search", "log", "show",
+    "blame", "owners", "co-change", "add", "list", "ready", "edit",
 }  # fmt: skip
 
 

@@ -12,7 +12,14 @@ from clew.advisors.conversation.store import ConversationStore
 from clew.advisors.documents.model import Finding
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
-from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
+from clew.cli.core.options import (
+    combined,
+    flag,
+    limit_option,
+    project_option,
+    repeatable,
+    spec_argument,
+)
 from clew.cli.core.streams import read_text
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound, UsageError
@@ -143,7 +150,7 @@ def refine(conversation_id: str, file: str | None, project: str | None, *, later
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option(
     "--range", "asked", metavar="COMMITS", help="Range of commits, for example main..branch."
 )

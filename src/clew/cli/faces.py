@@ -7,7 +7,7 @@ import click
 from clew import __version__
 from clew.catalog.faces import FACES
 from clew.cli.core.app import LazyGroup, be_quiet, run
-from clew.cli.core.command_table import COMMANDS
+from clew.cli.core.command_table import COMMANDS, DOOR_SECTIONS
 
 _EPILOGS = {"climpt": "DOMAIN ACTION TARGET prints that prompt. See: climpt run --help"}
 
@@ -28,6 +28,7 @@ def build_group(face_name: str) -> click.Group:
     group = group_class(
         name=face_name,
         entries=COMMANDS[face_name],
+        sections=DOOR_SECTIONS if face_name == "clew" else None,
         help=FACES[face_name].summary,
         no_args_is_help=False,
         invoke_without_command=True,

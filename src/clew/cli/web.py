@@ -161,7 +161,7 @@ def _require_web() -> None:
 @project_option
 def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
     """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""
-    from clew.cli.core.render import is_terminal
+    from clew.cli.core.terminal import is_terminal
     from clew.kit.paths import ProjectPaths
     from clew.specs.store.store import open_store
     from clew.web.views.cards import Filter, read_board

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from clew.kit.errors import ClewError
+from clew.kit.times import day_text
 
 ENVELOPE_VERSION = 1
 
@@ -16,6 +18,25 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
+
+
+class Day(str):
+    """A day as a cell or in a text; a terminal may show how long ago it was."""
+
+    __slots__ = ("seconds",)
+    seconds: float
+
+    def __new__(cls, seconds: float) -> Self:
+        """The day of a moment."""
+        made = super().__new__(cls, day_text(seconds))
+        made.seconds = seconds
+        return made
+
+
+class Hint(str):
+    """A part that says what to do next; its commands are worded for whoever reads it."""
+
+    __slots__ = ()
 
 
 class Drawn(str):

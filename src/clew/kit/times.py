@@ -34,6 +34,26 @@ def day_text(seconds: float) -> str:
         return f"@{seconds}"
 
 
+_STEPS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"), (4.35, "week"), (12, "month"))
+
+
+def ago_text(seconds: float, now: float | None = None) -> str:
+    """How long ago a moment was, in its largest unit: 3 days ago; the future is a day."""
+    passed = (time.time() if now is None else now) - seconds
+    if passed < 0:
+        return day_text(seconds)
+    for size, unit in _STEPS:
+        if passed < size:
+            return _counted_ago(passed, unit)
+        passed /= size
+    return _counted_ago(passed, "year")
+
+
+def _counted_ago(count: float, unit: str) -> str:
+    whole = int(count)
+    return f"{whole} {unit}{'s'[: whole != 1]} ago"
+
+
 def today() -> str:
     """The day where the user is."""
     return time.strftime("%Y-%m-%d", time.localtime(time.time()))

@@ -12,7 +12,7 @@ from clew.commands.files.layers import Layer
 from clew.commands.model import Command
 from clew.commands.registry.drift import Finding
 from clew.kit.errors import UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 
 _address_argument = click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
 _KINDS = ("registry", "claude", "skill", "cursor", "fabric")
@@ -69,7 +69,8 @@ def new(
     path = template_path(layer, made.address)
     write_template(layer, path, new_template(made))
     return Outcome(
-        {"path": path}, (f"wrote {path}", f"Next: climpt edit {made.label}, climpt {made.label}")
+        {"path": path},
+        (f"wrote {path}", Hint(f"Next: climpt edit {made.label}, climpt run {made.label}")),
     )
 
 

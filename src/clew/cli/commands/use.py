@@ -8,10 +8,11 @@ import click
 
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
 from clew.cli.core.command_table import COMMAND_COMMANDS
+from clew.cli.core.completion import complete_address
 from clew.cli.core.options import combined, flag, limit_option, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import NotFound
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 
 command_group = LazyGroup(
     name="command",
@@ -29,7 +30,9 @@ shared_options = combined(
 )
 
 
-address_arguments = combined(click.argument("c1"), click.argument("c2"), click.argument("c3"))
+address_arguments = combined(
+    *(click.argument(name, shell_complete=complete_address) for name in ("c1", "c2", "c3"))
+)
 
 
 def settings_of(project: str | None) -> dict[str, str]:
@@ -175,7 +178,13 @@ class _RunCommand(OutcomeCommand):
     options_metavar="",
     help=_RUN_HELP,
 )
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="DOMAIN ACTION TARGET [OPTION]…")
+@click.argument(
+    "words",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    metavar="DOMAIN ACTION TARGET [OPTION]…",
+    shell_complete=complete_address,
+)
 def run(words: tuple[str, ...]) -> Outcome:
     """Print the filled-in prompt of a command."""
     from clew.commands.render.arguments import read_words, request_from_words
@@ -225,5 +234,5 @@ def init(project: str | None, *, force: bool) -> Outcome:
     lines = [f"wrote {path}" for path in written]
     if kept:
         lines.append(f"Kept {len(kept)} existing templates; --force overwrites them.")
-    lines.append("Next: climpt list")
+    lines.append(Hint("Next: climpt list"))
     return Outcome({"project": root, "written": written, "kept": kept}, tuple(lines))

@@ -26,7 +26,7 @@ from clew.kit.outcome import Outcome, error_envelope
 from clew.kit.text.display import os_reason, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -69,10 +69,17 @@ class OutcomeCommand(click.Command):
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported when they are called."""
 
-    def __init__(self, *args: Any, entries: Table, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        entries: Table,
+        sections: Mapping[str, tuple[str, ...]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.context_settings = {**_HELP, **self.context_settings}
         self.entries = entries
+        self.sections = sections
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every command, in the table's order."""
@@ -92,9 +99,11 @@ class LazyGroup(click.Group):
         return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(summaries(self.entries).items()))
+        """The list of commands from the table alone, all or those of the sections."""
+        lines = summaries(self.entries)
+        for title, names in (self.sections or {"Commands": tuple(lines)}).items():
+            with formatter.section(title):
+                formatter.write_dl([(name, lines[name]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -102,8 +111,16 @@ class LazyGroup(click.Group):
         """Find the command, or fail with the nearest names."""
         unknown = args and find(self.entries, args[0]) is None and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            ctx.fail(f"No such command: {args[0]}.{_nearest(args[0], summaries(self.entries))}")
+            ctx.fail(f"No such command: {args[0]}.{self._instead(args[0])}")
         return super().resolve_command(ctx, args)
+
+    def _instead(self, word: str) -> str:
+        """What may have been meant: a word of a group at this door, or one that looks like it."""
+        from clew.cli.core.hints import grouped_words
+
+        if self.sections and word in (known := grouped_words()):
+            return f" Did you mean {self.name} {known[word]} {word}?"
+        return _nearest(word, summaries(self.entries))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Commands from the table alone, then the group's own options."""
@@ -243,10 +260,11 @@ def _stopped(command_path: str, *, as_json: bool) -> int:
 
 
 def _report(error: ClewError, command_path: str, *, as_json: bool) -> int:
-    if error.hint:
-        from clew.cli.core.hints import own_commands
+    from clew.cli.core.hints import own_commands, own_message
 
-        error.hint = own_commands(error.hint, command_path.split(maxsplit=1)[0])
+    face = command_path.split(maxsplit=1)[0]
+    error.message = own_message(error.message, face)
+    error.hint = own_commands(error.hint, face) if error.hint else error.hint
     if as_json and not isinstance(error, OutputFailed):
         try:
             write_out(json_text(error_envelope(command_path, error)))

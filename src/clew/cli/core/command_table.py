@@ -2,8 +2,8 @@
 
 Commands are loaded by name here and nowhere else, so that neither running one command nor listing
 all of them imports the others. `climpt` reads this table before it renders a prompt, so nothing
-here may import what a cold start cannot afford. A line that begins with a star stands for all
-commands that the tools it names declare.
+here may import what a cold start cannot afford. A line that names tools stands for the command of
+its name; one that begins with a star, for all commands that they declare.
 """
 
 from __future__ import annotations
@@ -161,29 +161,60 @@ SESSION_COMMANDS: Table = {
 _SERVE = "Run the MCP server (stdio, or HTTP with --http)."
 _VERSION = ("clew.cli.setup.doctor:version", "Show the versions of Clew and its dependencies.")
 
+_QUESTIONS = "clew.history.tools.questions:QUESTION_TOOLS"
+
+# What `clew --help` shows, by what a person wants to do. The other words of a room are in its group.
+DOOR_SECTIONS: dict[str, tuple[str, ...]] = {
+    "Understand code": (
+        *("why", "brief", "recall", "search", "log", "show", "blame", "owners", "co-change"),
+    ),
+    "Say what is to be done": ("add", "list", "ready", "edit", "trace"),
+    "Have it done": ("work", "runs", "logs", "pause", "resume", "merge"),
+    "See it": ("board", "web"),
+    "Set up and repair": ("init", "setup", "serve", "doctor", "uninit", "completion", "version"),
+    "More, by room": (
+        "spec",
+        "history",
+        "command",
+        "advise",
+        "sessions",
+        "team",
+        "worker",
+        "guide",
+        "tools",
+    ),
+}
+
 COMMANDS: dict[str, Table] = {
     "clew": {
+        "*thread": "clew.thread.tools:THREAD_TOOLS",
+        "search": HISTORY_COMMANDS["search"],
+        "log": ("clew.cli.door:log", "Show commits: of a path, or the newest."),
+        "show": ("clew.cli.door:show", "Show one commit or one spec."),
+        "blame": _QUESTIONS,
+        "owners": _QUESTIONS,
+        "co-change": _QUESTIONS,
+        **{name: SPEC_COMMANDS[name] for name in ("add", "list", "ready", "edit")},
+        "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
+        **WORK_COMMANDS,
+        "board": ("clew.cli.web:board", "Draw the board in the terminal."),
+        "web": ("clew.cli.web:web", "Open the board in a browser."),
         "init": ("clew.cli.setup.init:init", "Set Clew up for this project and your agent hosts."),
-        "uninit": ("clew.cli.setup.init:uninit", "Undo what init and setup wrote."),
         "setup": ("clew.cli.setup.register:setup", "Register Clew with one agent host."),
         "serve": ("clew.cli.setup.serve:clew_serve", _SERVE),
         "doctor": ("clew.cli.setup.doctor:doctor", "Check this machine and project."),
-        "*thread": "clew.thread.tools:THREAD_TOOLS",
-        "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
-        "sessions": ("clew.cli.sessions:sessions", "Show what agents were asked."),
-        "spec": ("clew.cli.specs.read:spec", "Create, list and change specs."),
-        **WORK_COMMANDS,
-        "history": ("clew.cli.history.sync:history", "Search the history of your repositories."),
-        "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
-        "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
-        "web": ("clew.cli.web:web", "Open the board in a browser."),
-        "worker": ("clew.cli.team:worker", "Work for a team, from its queue."),
-        "team": ("clew.cli.team:team", "Use one database for many machines."),
-        "board": ("clew.cli.web:board", "Draw the board in the terminal."),
-        "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),
-        "tools": ("clew.cli.setup.tools:tools", "List the tools that a server would offer."),
+        "uninit": ("clew.cli.setup.init:uninit", "Undo what init and setup wrote."),
         "completion": ("clew.cli.setup.completion:completion", "Print a shell completion script."),
         "version": _VERSION,
+        "spec": ("clew.cli.specs.read:spec", "Everything about specs and the work on them."),
+        "history": ("clew.cli.history.sync:history", "Everything about history and its index."),
+        "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
+        "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
+        "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),
+        "sessions": ("clew.cli.sessions:sessions", "Show what agents were asked."),
+        "team": ("clew.cli.team:team", "Use one database for many machines."),
+        "worker": ("clew.cli.team:worker", "Work for a team, from its queue."),
+        "tools": ("clew.cli.setup.tools:tools", "List the tools that a server would offer."),
     },
     "chant": {
         **SPEC_COMMANDS,
@@ -229,9 +260,13 @@ def summaries(table: Table) -> dict[str, str]:
 
 
 def _declared(table: Table) -> dict[str, Tool]:
-    """The tools that declare a command, by its name."""
-    named = [load(line) for line in table.values() if isinstance(line, str)]
-    return {tool.command.name: tool for tools in named for tool in tools if tool.command}
+    """The tools that declare a command, by its name; a line without a star stands for one."""
+    found: dict[str, Tool] = {}
+    for key, line in table.items():
+        if isinstance(line, str):
+            named = {tool.command.name: tool for tool in load(line) if tool.command}
+            found |= named if key.startswith("*") else {key: named[key]}
+    return found
 
 
 def load(target: str) -> Any:

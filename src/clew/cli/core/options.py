@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from clew.catalog.faces import FACES
+from clew.cli.core.completion import complete_repo, complete_spec
 from clew.kit.errors import Invalid, UsageError
 
 Decorator = Callable[[Any], Any]
@@ -31,6 +32,20 @@ database_option = click.option(
     "db",
     metavar="FILE",
     help="File of the history index, or postgresql://… Also COMMITMUX_DB and CLEW_DATABASE.",
+)
+spec_argument = click.argument("spec_id", metavar="ID", shell_complete=complete_spec)
+optional_spec_argument = click.argument(
+    "spec_id", metavar="[ID]", required=False, shell_complete=complete_spec
+)
+specs_argument = click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_spec)
+one_repo_option = click.option(
+    "--repo", metavar="NAME", shell_complete=complete_repo, help="Only this repository."
+)
+no_index_option = click.option(
+    "--no-index", is_flag=True, help="Answer from git alone; neither make nor read an index."
+)
+all_repos_option = click.option(
+    "--all-repos", is_flag=True, help="Ask all indexed repositories, not just this one."
 )
 
 

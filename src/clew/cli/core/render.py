@@ -8,12 +8,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from clew.cli.core.streams import write_out
-from clew.kit.outcome import Drawn, Outcome, Table
+from clew.cli.core.terminal import is_terminal, styled, wrapped
+from clew.kit.outcome import Day, Drawn, Hint, Outcome, Table
 from clew.kit.text.display import shown_text, terminal_text
+from clew.kit.times import ago_text
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -46,19 +46,32 @@ def _sayable(value: object) -> object:
 
 
 def _part_text(part: str | Table) -> str:
+    if isinstance(part, Hint):
+        from clew.cli.core.hints import own_commands
+
+        return styled(wrapped(terminal_text(own_commands(part))), dim=True)
     if isinstance(part, str):
         return part if isinstance(part, Drawn) else terminal_text(part)
-    table = Table(
-        tuple(map(terminal_text, part.columns)),
-        tuple(tuple(map(terminal_text, row)) for row in part.rows),
-        terminal_text(part.title),
+    return _drawn(_without_empty(part)) if is_terminal(sys.stdout) else plain_table(_safe(part))
+
+
+def _without_empty(table: Table) -> Table:
+    """The table without columns that say nothing."""
+    rows = table.rows
+    kept = [at for at in range(len(table.columns)) if not rows or any(row[at] for row in rows)]
+    return Table(
+        tuple(table.columns[at] for at in kept),
+        tuple(tuple(row[at] for at in kept) for row in rows),
+        table.title,
     )
-    return _drawn(table) if is_terminal(sys.stdout) else plain_table(table)
 
 
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a person watches this stream."""
-    return stream.isatty() and os.environ.get("TERM") != "dumb"
+def _safe(table: Table) -> Table:
+    return Table(
+        tuple(map(terminal_text, table.columns)),
+        tuple(tuple(map(terminal_text, row)) for row in table.rows),
+        terminal_text(table.title),
+    )
 
 
 def plain_table(table: Table) -> str:
@@ -76,30 +89,54 @@ def _drawn(table: Table) -> str:
     """The table as a terminal shows it."""
     from rich.console import Console
 
+    aged = tuple(tuple(_aged(cell) for cell in row) for row in table.rows)
+    shown = _safe(Table(table.columns, aged, table.title))
     console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
-    drawn = _blocks(table) if console.width < NARROW else _grid(table)
+    drawn = _blocks(shown) if console.width < NARROW else _grid(shown, console.width)
     with console.capture() as captured:
         if table.title:
-            console.print(table.title, markup=False, emoji=False, highlight=False)
+            console.print(shown.title, markup=False, emoji=False, highlight=False)
         console.print(drawn)
-    return captured.get().removesuffix("\n")
+    lines = captured.get().removesuffix("\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
-def _grid(table: Table) -> RichTable:
-    from rich import box
+def _aged(cell: str) -> str:
+    return ago_text(cell.seconds) if isinstance(cell, Day) else cell
+
+
+def _grid(table: Table, width: int) -> RichTable:
+    """Columns as wide as they need; the one that says most gets the room and breaks at words."""
     from rich.table import Table as RichTable
 
-    drawn = RichTable(box=box.SIMPLE_HEAD)
-    for column in table.columns:
-        drawn.add_column(column, overflow="fold")
+    drawn = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    lengths = [
+        max([len(head), *(len(row[at]) for row in table.rows)])
+        for at, head in enumerate(table.columns)
+    ]
+    roomy = lengths.index(max(lengths)) if lengths else 0
+    room = max(20, (width - 24) // max(1, len(lengths)))
+    for at, column in enumerate(table.columns):
+        if at == roomy:
+            drawn.add_column(column, overflow="fold", ratio=1)
+        else:
+            drawn.add_column(
+                column,
+                no_wrap=lengths[at] <= room,
+                max_width=max(room, len(column)),
+                overflow="fold",
+            )
     for row in table.rows:
-        drawn.add_row(*map(_coloured, row))
+        drawn.add_row(
+            *(_coloured(cell, column) for cell, column in zip(row, table.columns, strict=True))
+        )
     return drawn
 
 
 def _blocks(table: Table) -> RichTable:
     """One block for each row, one line for each cell that says something."""
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     drawn = RichTable.grid(padding=(0, 2))
     drawn.add_column(no_wrap=True)
@@ -107,15 +144,20 @@ def _blocks(table: Table) -> RichTable:
     for row in table.rows:
         for column, cell in zip(table.columns, row, strict=True):
             if cell:
-                drawn.add_row(column, _coloured(cell))
+                drawn.add_row(Text(column, style="dim"), _coloured(cell, column))
         drawn.add_row("", "")
     return drawn
 
 
-_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "written": "green", "removed": "green"}
+_COLOURS = {
+    "ok": "green", "warn": "yellow", "fail": "red", "written": "green", "removed": "green",
+    "completed": "green", "in_progress": "yellow", "failed": "red", "ready": "green",
+    "blocked": "dim", "cancelled": "dim",
+}  # fmt: skip
+_TONES = {"commit": "yellow", "date": "dim", "repo": "cyan", "author": "dim", "id": "yellow"}
 
 
-def _coloured(cell: str) -> Text:
+def _coloured(cell: str, column: str = "") -> Text:
     from rich.text import Text
 
-    return Text(cell, style=_COLOURS.get(cell, ""))
+    return Text(cell, style=_COLOURS.get(cell) or _TONES.get(column, ""))

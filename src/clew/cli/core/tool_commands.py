@@ -11,10 +11,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import combined, database_option, project_option, repeatable, timestamp
+from clew.cli.core.arguments import placed_words
+from clew.cli.core.completion import (
+    complete_path,
+    complete_repo,
+    complete_revision,
+    complete_spec,
+    complete_target,
+)
+from clew.cli.core.options import (
+    all_repos_option,
+    combined,
+    database_option,
+    no_index_option,
+    project_option,
+    repeatable,
+    timestamp,
+)
+from clew.cli.core.surroundings import Surroundings, current_face
+from clew.cli.core.views import view_of
 from clew.kit.call import Call
-from clew.kit.outcome import Outcome, Table
-from clew.kit.times import day_text
+from clew.kit.outcome import Day, Hint, Outcome, Table
 
 if TYPE_CHECKING:
     from clew.catalog.model import Command, Tool
@@ -27,6 +44,7 @@ _SETTINGS = {
 }
 _TYPES: dict[str, type] = {"integer": int, "number": float}
 _DATES = ("since", "until")
+_COMPLETIONS = {"target": complete_target, "task": complete_spec}
 # The options that many tools share; what a tool's command says itself goes before them.
 _COMMON = {
     "budget": "Maximum number of tokens.",
@@ -44,24 +62,53 @@ _COMMON = {
 def command_of(tool: Tool) -> click.Command:
     """The command that asks a tool."""
     declared, schema = _declared(tool), tool.input_schema
-    words = declared.arguments
-    if words is None:
-        words = " ".join(schema.get("required", ())).upper()
-    by_place = {word.strip("[].").lower(): word for word in words.split()}
-    parameters: list[click.Parameter] = [
-        _argument(name, word, schema["properties"][name]) for name, word in by_place.items()
-    ]
+    by_place = _by_place(tool)
+    parameters: list[click.Parameter] = []
+    if "repo" in by_place:
+        parameters += _placed_parameters(by_place)
+    else:
+        parameters += [
+            _argument(name, word, schema["properties"][name]) for name, word in by_place.items()
+        ]
     parameters += [
         _option(name, property_, declared.options.get(name) or _COMMON.get(name))
         for name, property_ in schema["properties"].items()
         if name not in by_place and name not in declared.given
     ]
+    settings = [_SETTINGS[name] for name in declared.settings]
+    if "db" in declared.settings:
+        settings.append(no_index_option)
+        if tool.toolset == "history" and "repos" in schema["properties"]:
+            settings.append(all_repos_option)
 
-    @combined(*(_SETTINGS[name] for name in declared.settings))
+    @combined(*settings)
     def ask(**options: Any) -> Outcome:
         return _asked(tool, options)
 
     return command(name=declared.name, params=parameters, help=declared.help)(ask)
+
+
+def _by_place(tool: Tool) -> dict[str, str]:
+    """The arguments by place, with the word that the usage line has for each."""
+    words = _declared(tool).arguments
+    if words is None:
+        words = " ".join(tool.input_schema.get("required", ())).upper()
+    return {word.strip("[].").lower(): word for word in words.split()}
+
+
+def _placed_parameters(by_place: dict[str, str]) -> list[click.Parameter]:
+    """Words of which the first may be a repository; without it, the one of the working directory."""
+    shown = " ".join("[REPO]" if name == "repo" else word for name, word in by_place.items())
+    complete = complete_path if "path" in by_place else complete_revision
+    return [
+        click.Argument(["words"], nargs=-1, metavar=shown, shell_complete=complete),
+        click.Option(
+            ["--repo", "repo"],
+            metavar="NAME",
+            shell_complete=complete_repo,
+            help="A registered repository.",
+        ),
+    ]
 
 
 def _declared(tool: Tool) -> Command:
@@ -75,6 +122,7 @@ def _argument(name: str, word: str, schema: JsonObject) -> click.Argument:
         nargs=-1 if word.endswith("...") else 1,
         required=not word.startswith("["),
         type=_TYPES.get(schema["type"]),
+        shell_complete=_COMPLETIONS.get(name),
     )
 
 
@@ -101,58 +149,83 @@ def _option(name: str, schema: JsonObject, text: str | None) -> click.Option:
         default=schema.get("default"),
         show_default="default" in schema,
         help=text.removesuffix(".") + "; repeatable." if is_list else text,
+        shell_complete=complete_repo if name in ("repo", "repos") else None,
     )
 
 
 def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     """What the tool answers to these options."""
     declared, properties = _declared(tool), tool.input_schema["properties"]
-    settings = {name: options.pop(name) for name in declared.settings}
+    given = {name: options.pop(name) for name in declared.settings}
+    settings = {name: _place(value) for name, value in given.items() if value}
+    if options.pop("no_index", False):
+        settings["index"] = "no"
+    words, every = options.pop("words", None), options.pop("all_repos", False)
+    if words is not None:
+        placed = placed_words(list(words), _by_place(tool), options, settings)
+        options |= {name: value for name, value in placed.items() if name in properties}
     sent = {name: _sent(name, value, properties[name]) for name, value in options.items()}
     arguments = {
         name: value
         for name, value in sent.items()
         if value is not None and value is not False and value != []
     }
-    if settings.get("db") or os.environ.get("CLEW_DATABASE"):
-        from clew.program import offer_engines
-
-        offer_engines()
-    call = Call(settings={name: _place(value) for name, value in settings.items() if value})
-    answer = tool.handler({**arguments, **declared.given}, call)
+    if "db" in declared.settings:
+        _settle_scope(tool, arguments, settings, every=every)
+    answer = tool.handler({**arguments, **declared.given}, Call(settings=settings))
     data: Any = answer.data
     notes = tuple(declared.notes(data)) if declared.notes else ()
+    own = view_of(data)
+    if own is not None:
+        return Outcome(data, own)
     parts = _listed(data, declared.table, notes) if declared.table else notes or (answer.text,)
     following = data.get("next") if isinstance(data, dict) else None
     if following:
-        parts = (*parts, f"Next: {command_line(following['tool'], following['arguments'])}")
+        parts = (*parts, Hint(f"Next: {command_line(following['tool'], following['arguments'])}"))
     return Outcome(data, parts)
 
 
 def command_line(name: str, arguments: JsonObject) -> str:
     """The command that asks a tool of history, in the words of the face in use."""
+    from clew.cli.core.hints import own_commands
     from clew.history.tools import HISTORY_TOOLS
 
     tool = next(tool for tool in HISTORY_TOOLS if tool.name == name)
-    asked = command_of(tool)
-    context = click.get_current_context(silent=True)
-    root = context.find_root().info_name if context is not None else None
-    words = ["clew", "history"] if root == "clew" else ["commitmux"]
-    words.append(_declared(tool).name)
-    for parameter in sorted(asked.params, key=lambda one: isinstance(one, click.Option)):
-        value = arguments.get(parameter.name or "")
-        if value is None or value is False:
-            continue
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(parameter, click.Option):
-                words.append(parameter.opts[0])
-            if one is not True:
-                words.append(quote(_short(parameter.name, str(one))))
-    return " ".join(words)
+    words = ["commitmux", _declared(tool).name]
+    for place in _by_place(tool):
+        words += _quoted(place, arguments.get(place))
+    for option in command_of(tool).params:
+        value = arguments.get(option.name or "")
+        if isinstance(option, click.Option) and option.name not in _by_place(tool) and value:
+            for one in value if isinstance(value, list) else [value]:
+                words += [option.opts[0], *_quoted(option.name, one)]
+    return own_commands(" ".join(words))
 
 
-def _short(name: str | None, value: str) -> str:
-    return value[:12] if name in ("sha", "shas") else value
+def _quoted(name: str | None, value: Any) -> list[str]:
+    """A value as words of a command line; what is only on or off has none."""
+    if value is None or isinstance(value, bool):
+        return []
+    given = value if isinstance(value, list) else [value]
+    return [quote(str(one)[:12] if name in ("sha", "shas") else str(one)) for one in given]
+
+
+def _settle_scope(
+    tool: Tool, arguments: dict[str, Any], settings: dict[str, str], *, every: bool
+) -> None:
+    """Have the index ready for the repositories that are asked about, by default those of here."""
+    here = Surroundings(settings)
+    named = tuple(arguments.get("repos", ())) + (
+        (arguments["repo"],) if "repo" in arguments else ()
+    )
+    chosen = here.scope(named, every=every)
+    if (
+        tool.toolset == "history"
+        and chosen
+        and not named
+        and "repos" in tool.input_schema["properties"]
+    ):
+        arguments["repos"] = chosen
 
 
 def _place(value: str | tuple[str, ...]) -> str:
@@ -174,11 +247,11 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
     items, _, columns = table.partition(": ")
     named = [word.split(":") for word in columns.split()]
     keys = {heading: behind or [heading] for heading, *behind in named}
-    rows = tuple(
-        tuple(":".join(_cell(key, item[key]) for key in some) for some in keys.values())
-        for item in found[items]
-    )
+    if "repo" in keys and current_face() == "clew" and len({i["repo"] for i in found[items]}) == 1:
+        del keys["repo"]  # it says nothing where there is one
+    rows = tuple(tuple(_cells(item, some) for some in keys.values()) for item in found[items])
     heads = tuple(heading.replace("_", " ") for heading in keys)
+    notes = [Hint(note) if note.startswith("Next: ") else note for note in notes]
     parts: list[str | Table] = [Table(heads, rows), *notes]
     if not rows and found.get("nearest"):
         option = found["emptied_by"].replace("_", "-")
@@ -191,9 +264,18 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
     return tuple(parts)
 
 
+def _cells(item: JsonObject, keys: list[str]) -> str:
+    """What stands in a column: the value of its key, or of several with colons between."""
+    return (
+        _cell(keys[0], item[keys[0]])
+        if len(keys) == 1
+        else ":".join(_cell(k, item[k]) for k in keys)
+    )
+
+
 def _cell(key: str, value: Any) -> str:
     if key in ("date", "last_touch", "last_synced_at"):
-        return "never" if value is None else day_text(value)
+        return "never" if value is None else Day(value)
     if key in ("sha", "tip", "head"):
         return value[:12] if value else "?"
     if isinstance(value, bool):

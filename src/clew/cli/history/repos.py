@@ -9,15 +9,20 @@ from typing import Any
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import database_option, flag, repeatable
+from clew.cli.core.completion import complete_repo, complete_revision
+from clew.cli.core.hints import own_commands
+from clew.cli.core.options import database_option, flag, one_repo_option, repeatable
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError, Invalid, UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 
-_one_repo = click.option("--repo", metavar="NAME", help="Only this repository.")
+_branch_option = click.option(
+    "--default-branch", metavar="BRANCH", shell_complete=complete_revision,
+    help="Index this branch instead of HEAD.",
+)  # fmt: skip
 
 
 def _chosen(store: HistoryStore, repo: str | None) -> list[Repo]:
@@ -30,7 +35,7 @@ def _chosen(store: HistoryStore, repo: str | None) -> list[Repo]:
 @click.option("--name", help="Name in the index (default: the directory's name).")
 @repeatable("--exclude", "Exclude paths with this prefix.", metavar="PREFIX")
 @flag("--all-refs", "Index all local branches and tags.")
-@click.option("--default-branch", metavar="BRANCH", help="Index this branch instead of HEAD.")
+@_branch_option
 @click.option("--author", metavar="EMAIL", help="Index only this author's commits.")
 @database_option
 def add_repo(path: Path | None, url: str | None, db: str | None, **settings: Any) -> Outcome:
@@ -51,7 +56,7 @@ def add_repo(path: Path | None, url: str | None, db: str | None, **settings: Any
 
 
 @command(name="remove-repo")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_repo)
 @database_option
 def remove_repo(name: str, db: str | None) -> Outcome:
     """Remove a repository from the index. Only a clone made with --url is deleted from disk."""
@@ -66,14 +71,14 @@ def remove_repo(name: str, db: str | None) -> Outcome:
 
 
 @command(name="update-repo")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_repo)
 @click.option("--name", "new_name", metavar="NAME", help="New name.")
 @click.option("--path", metavar="PATH", help="New location of the repository.")
 @repeatable("--exclude", "Replace the excluded prefixes.", metavar="PREFIX")
 @flag("--clear-exclude", "Reset the excluded prefixes to the defaults.")
 @click.option("--author", metavar="EMAIL", help="Index only this author's commits.")
 @flag("--no-author", "Index every author's commits.")
-@click.option("--default-branch", metavar="BRANCH", help="Index this branch instead of HEAD.")
+@_branch_option
 @flag("--no-default-branch", "Index HEAD.")
 @click.option(
     "--all-refs/--default-only", default=None, help="Index all branches and tags, or one branch."
@@ -87,11 +92,13 @@ def update_repo(name: str, db: str | None, **options: Any) -> Outcome:
     shown = change.repo.name
     lines = [f"Updated repo '{shown}'" + ("" if change.changed else " (no changes)")]
     if change.needs_full_sync:
-        lines.append(f"Run 'commitmux sync --full --repo {shown}' to re-read what is indexed.")
+        lines.append(
+            Hint(f"Run 'commitmux sync --full --repo {shown}' to re-read what is indexed.")
+        )
     elif {"default_branch", "all_refs", "local_path"} & set(change.changed):
         lines.append("The next sync acts on it.")
     if "name" in change.changed:
-        lines.append(f"If it has hooks, run 'commitmux install-hook {shown}' again.")
+        lines.append(Hint(f"If it has hooks, run 'commitmux install-hook {shown}' again."))
     data = {"name": shown, "changed": list(change.changed), "needs_full": change.needs_full_sync}
     return Outcome(data, tuple(lines))
 
@@ -116,7 +123,7 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @command(name="install-hook")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_repo)
 @flag("--remove", "Remove the hooks.")
 @database_option
 def install_hook(name: str, *, remove: bool, db: str | None) -> Outcome:
@@ -164,7 +171,7 @@ def watch(interval: float, *, once: bool, db: str | None) -> Outcome:
 
 
 @command()
-@_one_repo
+@one_repo_option
 @click.option(
     "--sample",
     type=click.IntRange(0),
@@ -199,7 +206,7 @@ def _verify_text(entry: dict[str, Any]) -> str:
         return f"{name}: {seen}, no differences"
     lines = [f"{name}: {seen}, {entry['difference_count']} differences"]
     lines += [f"  {d['kind']} {d['sha'][:12]}: {d['detail']}" for d in entry["differences"]]
-    lines.append(f"Run 'commitmux sync --full --repo {name}' to read it anew.")
+    lines.append(own_commands(f"Run 'commitmux sync --full --repo {name}' to read it anew."))
     return "\n".join(lines)
 
 
@@ -228,7 +235,7 @@ def gc(days: int, *, dry_run: bool, db: str | None) -> Outcome:
 
 
 @command()
-@_one_repo
+@one_repo_option
 @database_option
 def redactions(repo: str | None, db: str | None) -> Outcome:
     """List the secrets that were redacted from the index."""
@@ -244,7 +251,7 @@ def redactions(repo: str | None, db: str | None) -> Outcome:
 
 
 @command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_repo)
 @click.argument("file", type=click.Path(path_type=Path))
 @database_option
 def snapshot(name: str, file: Path, db: str | None) -> Outcome:
@@ -267,5 +274,5 @@ def attach(file: Path, name: str | None, db: str | None) -> Outcome:
     repo, count = attach_snapshot(open_index(db, for_writing=True), file, name)
     lines = [f"Attached repo '{repo.name}' ({count} commits)"]
     if not Path(repo.local_path).is_dir():
-        lines.append(f"Say where it is: commitmux update-repo {repo.name} --path PATH")
+        lines.append(Hint(f"Say where it is: commitmux update-repo {repo.name} --path PATH"))
     return Outcome({"name": repo.name, "commits": count}, tuple(lines))

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import combined, database_option, limit_option, repeatable, timestamp
-from clew.cli.core.render import is_terminal
+from clew.cli.core.options import (
+    all_repos_option,
+    combined,
+    database_option,
+    limit_option,
+    no_index_option,
+    repeatable,
+    timestamp,
+)
 from clew.cli.core.streams import say
+from clew.cli.core.surroundings import Surroundings, current_face
+from clew.cli.core.terminal import is_terminal, styled
 from clew.cli.core.tool_commands import command_line
-from clew.cli.history.sync import open_index, when
 from clew.history.search.filters import Filters
 from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore
-from clew.kit.outcome import Drawn, Outcome, Table
+from clew.kit.call import Call
+from clew.kit.outcome import Day, Drawn, Hint, Outcome, Table
 from clew.kit.text.display import terminal_text
+from clew.kit.times import ago_text
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}
@@ -39,7 +49,9 @@ _filters = combined(
         "--status", metavar="LETTERS", help="Only files with these statuses: A, M, D, R, C."
     ),
     click.option("--cursor", metavar="TEXT", help="Cursor of the previous page."),
+    all_repos_option,
     database_option,
+    no_index_option,
 )
 
 
@@ -84,7 +96,7 @@ def search(
     text = " ".join(query)
     if not query and not any(options[name] for name in _NARROWING):
         raise click.UsageError("Give words to look for, or a filter.")
-    with open_index(options["db"]).snapshot() as store:
+    with _index(options) as store:
         found = page_of_commits(
             store,
             SearchRequest(text if query else None, _asked(options, options["paths"]), sort, place),
@@ -103,7 +115,20 @@ def _hunks(hits: list[dict[str, Any]], paths: Sequence[str]) -> list[str]:
     if not hits:
         return []
     asked = {"repo": hits[0]["repo"], "shas": [hits[0]["sha"]], "paths": list(paths)}
-    return [f"Next: {command_line('commitmux_hunks', asked)}"]
+    return [Hint(f"Next: {command_line('commitmux_hunks', asked)}")]
+
+
+@contextmanager
+def _index(options: dict[str, Any]) -> Iterator[HistoryStore]:
+    """The index, brought up to date with the repositories that are asked about; those of here else."""
+    from clew.history.reader import index_for
+
+    settings = {"db": options["db"]} if options["db"] else {}
+    settings |= {"index": "no"} if options["no_index"] else {}
+    scope = Surroundings(settings).scope(options["repos"], every=options["all_repos"])
+    options["repos"] = tuple(scope or ())
+    with index_for(Call(settings=settings)) as store:
+        yield store
 
 
 _NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
@@ -117,14 +142,14 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
     """Show commits that touched a path, given as a part of it or as a glob."""
     from clew.history.questions.touches import page_of_touches
 
-    with open_index(options["db"]).snapshot() as store:
+    with _index(options) as store:
         found = page_of_touches(
             store, path_glob, _asked(options), limit=limit, cursor=options["cursor"]
         )
         found["freshness"] = _freshness(store, options["repos"])
     rows = tuple(
         (
-            when(hit["date"])[:10],
+            Day(hit["date"]),
             hit["repo"],
             hit["sha"][:12],
             hit["status"],
@@ -178,21 +203,46 @@ def _more(found: dict[str, Any], items: str) -> tuple[str, ...]:
 def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Table, ...]:
     if not commits:
         return ("Nothing found.",)
+    several = len({hit["repo"] for hit in commits}) > 1 or current_face() != "clew"
     heads = [
-        (when(hit["date"])[:10], hit["repo"], hit["sha"][:12], hit["author"], hit["subject"])
+        (
+            Day(hit["date"]),
+            hit["repo"] if several else "",
+            hit["sha"][:12],
+            hit["author"],
+            hit["subject"],
+        )
         for hit in commits
     ]
     if not any(hit["snippets"] for hit in commits):
-        return (Table(("date", "repo", "commit", "author", "subject"), tuple(heads)),)
+        columns = ("date", "repo", "commit", "author", "subject")
+        if several:
+            return (Table(columns, tuple(heads)),)
+        rows = tuple((day, *rest) for day, _, *rest in heads)
+        return (Table((columns[0], *columns[2:]), rows),)
     from clew.history.search.query import parse_query
 
     terms = parse_query(text).terms
     blocks = []
     for head, hit in zip(heads, commits, strict=True):
         lines = [f"    {_shown_line(line, terms)}" for line in hit["snippets"]]
-        styled = _styled(terminal_text("  ".join(head)), bold=True)
-        blocks.append(Drawn("\n".join([styled, *lines])))
+        blocks.append(Drawn("\n".join([_heading(head), *lines])))
     return tuple(blocks)
+
+
+def _heading(head: tuple[Day, str, str, str, str]) -> str:
+    """A commit in one line: when, where, which, who, what."""
+    day, repo, sha, author, subject = head
+    watched = is_terminal(sys.stdout)
+    when = ago_text(day.seconds) if watched else day
+    cells = (
+        styled(when, dim=True),
+        styled(terminal_text(repo), fg="cyan"),
+        styled(sha, fg="yellow"),
+        styled(terminal_text(author), dim=True),
+        styled(terminal_text(subject), bold=True),
+    )
+    return "  ".join(cell for cell in cells if cell)
 
 
 def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
@@ -201,13 +251,8 @@ def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
 
     text, colour, at, shown = line["text"], _COLOURS[line["kind"]], 0, ""
     for begin, end in marks(text, terms):
-        shown += _styled(terminal_text(text[at:begin]), fg=colour)
-        shown += _styled(terminal_text(text[begin:end]), fg=colour, bold=True, underline=True)
+        shown += styled(terminal_text(text[at:begin]), fg=colour)
+        shown += styled(terminal_text(text[begin:end]), fg=colour, bold=True, underline=True)
         at = end
-    shown += _styled(terminal_text(text[at:]), fg=colour)
+    shown += styled(terminal_text(text[at:]), fg=colour)
     return f"{terminal_text(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}{shown}"
-
-
-def _styled(text: str, **style: Any) -> str:
-    coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
-    return click.style(text, **style) if coloured and text else text

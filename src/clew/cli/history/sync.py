@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,13 +13,14 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import HISTORY_COMMANDS
-from clew.cli.core.options import database_option, flag, repeatable
+from clew.cli.core.options import database_option, flag, one_repo_option, repeatable
+from clew.cli.core.surroundings import progress_bar
 from clew.cli.core.tool_commands import command_line
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.repositories import without_password
 from clew.kit.errors import ClewError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 
 history = LazyGroup(
     name="history",
@@ -31,7 +30,7 @@ history = LazyGroup(
 )
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_TIP = "Tip: run 'commitmux serve' to expose this index via MCP to AI agents."
+_TIP = Hint("Tip: run 'commitmux serve' to expose this index via MCP to AI agents.")
 
 
 def history_address(db: str | None) -> str:
@@ -68,7 +67,7 @@ def init(db: str | None) -> Outcome:
 
 
 @command()
-@click.option("--repo", metavar="NAME", help="Only this repository.")
+@one_repo_option
 @flag("--full", "Rebuild the index; the old one stays in use until it is done.")
 @flag("--may-skip", "Skip if another sync is already waiting; for hooks.")
 @database_option
@@ -78,7 +77,7 @@ def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Out
     repos = [store.find_repo(repo)] if repo else store.repos()
     done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
     failed = [entry for entry in done if entry["error"]]
-    lines = [_sync_line(entry) for entry in done]
+    lines: list[str] = [_sync_line(entry) for entry in done]
     if not failed and any(entry["indexed"] for entry in done):
         lines.append(_TIP)
     return Outcome({"repos": done}, tuple(lines), exit_code=1 if failed else 0)
@@ -107,21 +106,6 @@ def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def progress_bar(name: str) -> Iterator[Callable[[int], None] | None]:
-    """A bar with rate on a terminal; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), f"{name}: commits", MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda count: bar.update(task, completed=count)
-
-
 def _sync_line(entry: dict[str, Any]) -> str:
     if entry["error"]:
         return f"Error syncing '{entry['name']}': {entry['error']}"
@@ -143,7 +127,9 @@ def status(db: str | None) -> Outcome:
     store = open_index(db)
     repos = [repo_status(store, repo) for repo in store.repos()]
     if not repos:
-        return Outcome({"repos": []}, ("No repositories indexed.\nRun: commitmux add-repo <path>",))
+        return Outcome(
+            {"repos": []}, ("No repositories indexed.", Hint("Run: commitmux add-repo <path>"))
+        )
     rows = tuple(
         (
             repo["name"],
@@ -181,7 +167,7 @@ def show(repo: str, shas: tuple[str, ...], db: str | None) -> Outcome:
     found = [get_commit(store, repo, sha) for sha in dict.fromkeys(shas)]
     parts = ["\n".join(_commit_lines(commit)) for commit in found]
     following = {"repo": repo, "shas": [commit["sha"] for commit in found]}
-    parts.append(f"Next: {command_line('commitmux_hunks', following)}")
+    parts.append(Hint(f"Next: {command_line('commitmux_hunks', following)}"))
     return Outcome(found[0] if len(found) == 1 else {"commits": found}, tuple(parts))
 
 
@@ -228,7 +214,7 @@ def patch(
 
 
 @command()
-@click.option("--repo", metavar="NAME", help="Only this repository.")
+@one_repo_option
 @flag("--rebuild", "Delete all vectors first; needed after a change of model.")
 @click.option(
     "--with-sync/--without-sync",

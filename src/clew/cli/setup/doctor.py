@@ -5,9 +5,11 @@ from __future__ import annotations
 import platform
 import sqlite3
 import sys
+from typing import Any
 
 from clew import __version__
 from clew.cli.core.app import command
+from clew.cli.core.hints import own_commands
 from clew.cli.core.options import flag, project_option
 from clew.doctor.checks import healthy, run_checks, run_repairs
 from clew.doctor.model import Check, Subject
@@ -34,11 +36,15 @@ def doctor(project: str | None, *, fix: bool) -> Outcome:
         checks = run_checks(subject) if repaired else checks
     data = {
         "ok": healthy(checks),
-        "checks": [check.as_data() for check in checks],
+        "checks": [_worded(check.as_data()) for check in checks],
         "repaired": repaired,
     }
     below = [*_repairs(checks), _verdict(checks)]
     return Outcome(data, (*repaired, _table(checks), *below), exit_code=0 if healthy(checks) else 1)
+
+
+def _worded(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "fix": own_commands(data["fix"])} if data.get("fix") else data
 
 
 def _table(checks: list[Check]) -> Table:
@@ -55,7 +61,7 @@ def _repairs(checks: list[Check]) -> list[str]:
         reasons = check.detail.splitlines() or [""]
         lines.append(f"  # {check.name}: {reasons[0]}".rstrip(": "))
         lines += [f"  # {reason}" for reason in reasons[1:]]
-        lines += [f"  {check.fix}"] if check.fix else []
+        lines += [f"  {own_commands(check.fix)}"] if check.fix else []
     if any(check.repair for check in broken):
         lines += ["", "`clew doctor --fix` repairs Clew's own directory for you."]
     return lines

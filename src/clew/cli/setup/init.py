@@ -13,8 +13,8 @@ import click
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
 from clew.cli.core.options import flag, project_option
-from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
+from clew.cli.core.terminal import is_terminal
 from clew.cli.setup.register import target_options
 from clew.hosts.files.instructions import (
     AGENTS_FILE,

@@ -8,7 +8,7 @@ import click
 
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
 from clew.cli.core.command_table import CRITERION_COMMANDS
-from clew.cli.core.options import flag, project_option, repeatable
+from clew.cli.core.options import flag, project_option, repeatable, spec_argument
 from clew.cli.core.streams import read_text
 from clew.cli.specs.edit import ACTOR, message, set_box
 from clew.cli.specs.read import opened
@@ -107,7 +107,7 @@ def _paired(
 
 
 @command(name="add")
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.argument("text")
 @click.option("--check", metavar="COMMAND", help="Command that checks the criterion.")
 @project_option
@@ -120,7 +120,7 @@ def add_criterion(spec_id: str, text: str, check: str | None, project: str | Non
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.argument("number", type=int)
 @click.option("--evidence", metavar="TEXT", help="Evidence that the criterion is met.")
 @project_option
@@ -130,7 +130,7 @@ def check(spec_id: str, number: int, evidence: str | None, project: str | None) 
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.argument("number", type=int)
 @project_option
 def uncheck(spec_id: str, number: int, project: str | None) -> Outcome:

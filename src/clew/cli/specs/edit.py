@@ -8,7 +8,13 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.editor import edit_file
-from clew.cli.core.options import flag, project_option, repeatable
+from clew.cli.core.options import (
+    flag,
+    optional_spec_argument,
+    project_option,
+    repeatable,
+    spec_argument,
+)
 from clew.cli.specs.read import opened, opened_work
 from clew.kit.errors import Conflict, UsageError
 from clew.kit.outcome import Outcome
@@ -23,7 +29,7 @@ def message(data: dict[str, Any], *lines: str) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option(
     "--status", metavar="STATUS", help="New status: pending, in_progress, completed or failed."
 )
@@ -73,7 +79,7 @@ def update(  # noqa: PLR0913 - one parameter per option
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.argument("number", type=int)
 @flag("--off", "Uncheck the criterion.")
 @click.option("--evidence", metavar="TEXT", help="Evidence that the criterion is met.")
@@ -99,7 +105,7 @@ def set_box(
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option("--by", metavar="NAME", default=own_name, help="Name of the approver.")
 @project_option
 def approve(spec_id: str, by: str, project: str | None) -> Outcome:
@@ -113,7 +119,7 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option("--by", metavar="NAME", default=own_name, help="Name of the reviewer.")
 @click.option("--reason", metavar="TEXT", required=True, help="Reason for the rejection.")
 @project_option
@@ -129,7 +135,7 @@ def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--allow-no-commits", "Finalize even if no commit names the spec.")
 @flag("--merge", "Then merge its branch into the main branch.")
 @project_option
@@ -161,7 +167,7 @@ _AFTER = {
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @project_option
 def reset(spec_id: str, project: str | None) -> Outcome:
     """Reset a failed or stuck spec to pending; its agent is stopped, its branch stays."""
@@ -173,7 +179,7 @@ def reset(spec_id: str, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--delete", "Also delete the file (it stays in git).")
 @flag("--yes", "Cancel even if other specs depend on it.")
 @project_option
@@ -195,7 +201,7 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @click.option(
     "--older-than",
     type=click.IntRange(0),
@@ -242,7 +248,7 @@ def archive(
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @project_option
 def edit(spec_id: str, project: str | None) -> Outcome:
     """Open a spec in your editor; an invalid spec is opened again."""

@@ -15,7 +15,7 @@ from clew.hosts.model import Scope
 from clew.hosts.register import Report
 from clew.hosts.table import HOSTS
 from clew.kit.errors import NotFound
-from clew.kit.outcome import Outcome
+from clew.kit.outcome import Hint, Outcome
 from clew.kit.paths import ProjectPaths
 
 _AGENTS = {"claude": "claude-code", **{key: key for key in HOSTS if key != "claude-code"}}
@@ -76,7 +76,7 @@ def init(  # noqa: PLR0913 - one parameter per option
     lines += notes
     for agent, state, path, after in registered:
         lines += [f"  {agent}: {state} ({path})", f"    {after}"]
-    lines.append('Next: chant add "what is to be done"')
+    lines.append(Hint('Next: chant add "what is to be done"'))
     data: dict[str, Any] = {
         "project": str(root),
         "created": made.created,

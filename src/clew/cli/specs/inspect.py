@@ -11,8 +11,14 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
-from clew.cli.core.options import flag, limit_option, project_option
-from clew.cli.core.render import is_terminal
+from clew.cli.core.options import (
+    flag,
+    limit_option,
+    optional_spec_argument,
+    project_option,
+    spec_argument,
+)
+from clew.cli.core.terminal import is_terminal
 from clew.cli.specs.edit import ACTOR
 from clew.cli.specs.read import opened, reason_lines
 from clew.kit.errors import UsageError
@@ -25,7 +31,7 @@ _SHORTEST = 20  # text of an event that is still worth a line
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @project_option
 def lint(spec_id: str | None, project: str | None) -> Outcome:
     """Look for quality issues in one spec or all; exit code 1 if there are errors."""
@@ -48,7 +54,7 @@ def _lint_summary(report: LintReport) -> str:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--exit-code", "Exit with code 1 unless every criterion is checked.")
 @project_option
 def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
@@ -63,7 +69,7 @@ def verify(spec_id: str, *, exit_code: bool, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @project_option
 def diagnose(spec_id: str, project: str | None) -> Outcome:
     """Diagnose problems of a spec."""
@@ -137,7 +143,7 @@ def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @project_option
 def drift(spec_id: str | None, project: str | None) -> Outcome:
     """Find completed specs whose files have changed since; exit code 1 if there are any."""
@@ -190,7 +196,7 @@ def _minute(time: str) -> str:
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @flag("--all", "every", "Derive for every active spec.")
 @flag("--dry-run", "Show what would be set; change nothing.")
 @project_option

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import SPEC_COMMANDS
+from clew.cli.core.command_table import SPEC_COMMANDS, WORK_COMMANDS
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
     combined,
@@ -19,6 +19,7 @@ from clew.cli.core.options import (
     offset_option,
     project_option,
     repeatable,
+    spec_argument,
 )
 from clew.cli.core.render import print_outcome
 from clew.cli.core.streams import write_out
@@ -30,7 +31,7 @@ from clew.work.workspace import Workspace
 _WATCH_SECONDS = 3.0
 spec = LazyGroup(
     name="spec",
-    entries=SPEC_COMMANDS,
+    entries={**SPEC_COMMANDS, **WORK_COMMANDS},
     help="Specs: Markdown files with a task and its acceptance criteria.",
     no_args_is_help=True,
 )
@@ -205,7 +206,7 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--body", "only_body", "Print only the text below the front matter.")
 @flag("--raw", "Print the file unchanged.")
 @project_option
@@ -254,7 +255,7 @@ def _facts(data: dict[str, Any]) -> str:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--clean", "Leave out what agents said in earlier runs.")
 @project_option
 def prep(spec_id: str, *, clean: bool, project: str | None) -> Outcome:
@@ -344,7 +345,7 @@ def _status(*, brief: bool, include_activity: bool, project: str | None) -> Outc
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option(
     "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
 )

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from clew.cli.core.hints import own_commands
-from clew.cli.core.render import is_terminal
 from clew.cli.core.streams import say
+from clew.cli.core.terminal import is_terminal
 from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped, terminal_text
 from clew.work.model import Run, Schedule

@@ -9,13 +9,13 @@ import click
 
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.command_table import WORKTREE_COMMANDS
-from clew.cli.core.options import flag, project_option
+from clew.cli.core.options import flag, project_option, spec_argument, specs_argument
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 from clew.specs.query.commands import settings_commands
 from clew.specs.store.store import SpecStore
 from clew.work.merging.preconditions import Branch
@@ -31,7 +31,7 @@ def _say(text: str) -> None:
 
 
 @command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@specs_argument
 @flag("--all", "merge_all", "Merge every completed spec and everything queued.")
 @flag("--list", "only_list", "List the branches and their state; merge nothing.")
 @flag("--dry-run", "Show what would be merged and what conflicts.")
@@ -83,7 +83,7 @@ def _merge_outcome(results: list[MergeResult]) -> Outcome:
             names = ", ".join(result.left_out)
             parts.append(f"{result.spec_id}: left out, specs are kept in the project: {names}")
         if result.hint:
-            parts.append(f"{result.spec_id}: {result.hint}")
+            parts.append(Hint(f"{result.spec_id}: {result.hint}"))
     data = {"merges": [result.as_json() for result in results]}
     failed = any(not result.is_merged for result in results)
     return Outcome(data, tuple(parts or ["Nothing to merge."]), exit_code=int(failed))
@@ -180,7 +180,7 @@ class _ShownCall(Call):
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--force", "Split even if the spec says that it is tightly coupled.")
 @flag("--recursive", "Split members that are still too large.")
 @click.option(
@@ -234,7 +234,7 @@ def worktree_status(project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@specs_argument
 @flag("--force", "Also remove dirty or unmerged work; it is kept under refs.")
 @flag("--dry-run", "Show what would be removed; remove nothing.")
 @project_option

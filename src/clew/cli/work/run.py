@@ -9,7 +9,16 @@ import click
 
 from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
-from clew.cli.core.options import combined, flag, limit_option, project_option, repeatable
+from clew.cli.core.options import (
+    combined,
+    flag,
+    limit_option,
+    optional_spec_argument,
+    project_option,
+    repeatable,
+    spec_argument,
+    specs_argument,
+)
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened, opened_work
 from clew.cli.work.trust import give_consent
@@ -42,7 +51,7 @@ _on_agent = combined(
 
 
 @command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@specs_argument
 @flag("--chain", "Work on the specs one after the other, then on all ready ones.")
 @click.option("--chain-max", type=click.IntRange(1), metavar="N", help="Maximum number of specs.")
 @click.option(
@@ -84,7 +93,7 @@ def work(
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @_on_agent
 @project_option
 def resume(
@@ -175,7 +184,7 @@ def _ending(data: dict[str, Any], *, watched: bool) -> str:
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @flag("--all", "everything", "Pause all work and start no more.")
 @project_option
 def pause(spec_id: str | None, *, everything: bool, project: str | None) -> Outcome:
@@ -205,7 +214,7 @@ def _at_work(work: Workspace) -> list[str]:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--force", "Take over even if no agent is working on it.")
 @project_option
 def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
@@ -232,7 +241,7 @@ def takeover(spec_id: str, *, force: bool, project: str | None) -> Outcome:
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @flag("--continue", "goes_on", "Let an agent continue from your commits.")
 @flag("--finish", "Check your work and complete the spec.")
 @flag("--detach", "Return immediately; the work continues in the background.")
@@ -264,7 +273,7 @@ def release(
 
 
 @command()
-@click.argument("spec_id", metavar="[ID]", required=False)
+@optional_spec_argument
 @limit_option(20, click.IntRange(1))
 @project_option
 def runs(spec_id: str | None, limit: int, project: str | None) -> Outcome:
@@ -323,7 +332,7 @@ def _latest_details(journal: Journal, run: Run, data: dict[str, Any]) -> list[st
 
 
 @command()
-@click.argument("spec_id", metavar="ID")
+@spec_argument
 @click.option(
     "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
 )

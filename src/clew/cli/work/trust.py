@@ -13,7 +13,7 @@ from clew.cli.core.options import flag, project_option
 from clew.cli.core.streams import say
 from clew.cli.specs.read import opened_work
 from clew.kit.errors import Conflict, UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 from clew.specs.query.commands import NamedCommand
 from clew.specs.store.consent import SHORT, Consent, command_hash, readable
 from clew.work.processes.identity import RUN_VARIABLE
@@ -77,10 +77,12 @@ def _approved(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> 
         "finishing": finished,
     }
     parts: list[str | Table] = [_table(rows)] if rows else ["The project names no commands."]
-    parts += [f"{name}: it is being checked; `clew logs -f {name}` shows it." for name in finished]
+    parts += [
+        Hint(f"{name}: it is being checked; `clew logs -f {name}` shows it.") for name in finished
+    ]
     open_hashes = [row["hash"][:SHORT] for row in rows if row["approved_by"] is None]
     if open_hashes:
-        parts.append(f"Approve what you have read: `clew trust {' '.join(open_hashes)}`")
+        parts.append(Hint(f"Approve what you have read: `clew trust {' '.join(open_hashes)}`"))
     return Outcome(data, tuple(parts))
 
 

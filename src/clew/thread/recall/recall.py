@@ -68,6 +68,7 @@ class RecallRequest:
     since: int | None = None
     until: int | None = None
     limit: int = LIMIT
+    all_repos: bool = False
 
     def fits(self, moment: int) -> bool:
         """Whether a time is one that was asked for."""
@@ -157,8 +158,8 @@ def _text_hit(known: Known, text: Text, rooms: Rooms, words: list[str], score: f
     """A spec, a log or a document with the line that answers best."""
     kind, key, title = known.kind, known.key, text.title
     call, tool = {
-        SPEC: (f"chant show {key}", {"name": "chant_spec_get", "arguments": {"id": key}}),
-        RUN: (f"chant log {key}", {"name": "chant_log", "arguments": {"id": key}}),
+        SPEC: (f"clew show {key}", {"name": "chant_spec_get", "arguments": {"id": key}}),
+        RUN: (f"clew logs {key}", {"name": "chant_log", "arguments": {"id": key}}),
     }.get(kind, (f"less {key}", None))
     if kind == SPEC and rooms.specs is not None:
         head = rooms.specs.snapshot().by_id.get(key)
@@ -193,9 +194,7 @@ def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranke
     if rooms.history is None:
         return found_by_git
     with rooms.history.snapshot() as history:
-        repos = (
-            [] if found_by_git and request.repos else chosen_repos(history, request.repos or None)
-        )
+        repos = [] if found_by_git else chosen_repos(history, _asked_repos(own, request))
         search = Search(history, repos, request.since, request.until)
         found = search.related(request.text[:_LONGEST_QUERY], _EACH) if repos else []
     skipped += search.skipped
@@ -209,6 +208,13 @@ def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranke
             for one in found
         ),
     ]
+
+
+def _asked_repos(own: Repo | None, request: RecallRequest) -> tuple[str, ...] | None:
+    """The named repositories, else the one that the caller is in; None for all."""
+    if request.repos or request.all_repos:
+        return request.repos or None
+    return None if own is None else (own.name,)
 
 
 def _commits_by_git(repo: Repo, request: RecallRequest) -> _Ranked:

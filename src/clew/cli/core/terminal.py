@@ -1,0 +1,47 @@
+"""A terminal as people want it: its width, colour where it has any, lines that break at words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+_NARROWEST = 40
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person watches this stream."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """How many columns there are."""
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def styled(text: str, **style: Any) -> str:
+    """The text in colour, bold or dimmed where a person watches standard output."""
+    coloured = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
+    return click.style(text, **style) if coloured and text else text
+
+
+def wrapped(text: str, indent: str = "", later: str | None = None) -> str:
+    """The text broken at words where a person watches; as it is in a pipe."""
+    if not is_terminal(sys.stdout):
+        return f"{indent}{text}"
+    follow = indent if later is None else later
+    lines: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        begin = follow if number else indent
+        lines += textwrap.wrap(
+            line, width() - 1, initial_indent=begin, subsequent_indent=follow,
+            break_long_words=False, break_on_hyphens=False,
+        ) or [""]  # fmt: skip
+    return "\n".join(lines)
