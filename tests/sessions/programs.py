@@ -12,7 +12,7 @@ from tests.agents.setups import set_up
 from tests.support.models.editor import Editor
 
 PROGRAMS = ("claude", "codex", "opencode", "gemini", "copilot", "qwen", "aider")
-SECONDS = 180
+SECONDS = 900
 _PROXY = "http://127.0.0.1:9"  # nothing leaves this machine
 
 

@@ -11,7 +11,12 @@ import pytest
 
 from clew.sessions.attribution.files import Repository
 from clew.sessions.index.interface import Filter
-from clew.sessions.index.sqlite import database_path
+from clew.sessions.index.sqlite import database_path, opened_index
+from clew.sessions.model import Header, Request
+from clew.sessions.readers.changes import edit_of_texts
+from clew.thread.brief.brief import brief
+from clew.thread.rooms import open_rooms
+from clew.thread.why.why import why
 from tests.sessions.recorded import PROGRAMS, put, recordings
 from tests.sessions.recording import CALC, FIRST, NEW, OLD, SECOND
 
@@ -110,3 +115,43 @@ def test_another_project_is_left_alone(program, user, tmp_path):
     with user.index(takes_all=True) as index:
         found = index.sessions(Filter(os.path.realpath(other)), 10)
         assert bool(found) == (program != "aider")  # aider's is in the project itself
+
+
+def test_why_a_line_is_there_begins_with_the_request(program, user):
+    put(program, user.home, user.root)
+    user.commit("Add numbers", **{"calc.py": CALC.replace(OLD, NEW)})
+    pack = why(open_rooms({"project": str(user.root)}), "calc.py:6")
+    said = {one.section: one.text for one in pack.statements}
+    assert said["request"] == f"“{SECOND}”"
+    assert program in said["session"]
+    assert "clew sessions show" in said["session"]
+    if program != "aider":
+        assert "failed with exit code 1" in said["tried before"]
+
+
+def test_a_brief_has_earlier_requests_about_the_same_files(user):
+    put("codex", user.home, user.root)
+    user.commit("Add numbers", **{"calc.py": CALC.replace(OLD, NEW)})
+    pack = brief(open_rooms({"project": str(user.root)}), "let calc.py add four numbers")
+    said = [one.text for one in pack.statements if one.section == "requests"]
+    assert [text.partition(": ")[2] for text in said] == [f"“{SECOND}”", f"“{FIRST}”"]
+
+
+def test_what_was_taken_back_is_told(user):
+    put("codex", user.home, user.root)
+    user.commit("Add numbers", **{"calc.py": CALC.replace(OLD, NEW)})
+    with opened_index() as index:
+        project = str(user.root)
+        session = index.begin("qwen", Header("tried", project), project)
+        asked = Request("r", 1e9, "Try it")
+        tries = [
+            ("c1", "", "first = attempt(one)\n"),
+            ("c2", "first = attempt(one)\n", "second = attempt(two)\n"),
+        ]
+        edits = [edit_of_texts(call, 1e9 + 1, "calc.py", *texts) for call, *texts in tries]
+        index.add(session, "qwen", [asked, *edits], is_side=False)
+        user.commit("More", **{"calc.py": CALC.replace(OLD, NEW) + "second = attempt(two)\n"})
+    pack = why(open_rooms({"project": str(user.root)}), "calc.py:7")
+    said = {one.section: one.text for one in pack.statements}
+    assert said["request"] == "“Try it”"
+    assert said["tried before"] == "1 line of turn 1 in these files taken back again"

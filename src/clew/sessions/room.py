@@ -9,9 +9,11 @@ from pathlib import Path
 
 from clew.kit.errors import NotFound, Unavailable
 from clew.kit.text.display import clipped, shown_text
-from clew.sessions.index.sqlite import SqliteIndex, opened_index
+from clew.sessions.index.sqlite import SqliteIndex, database_path, opened_index
 from clew.sessions.index.update import OFF, Report, Updater
 from clew.sessions.model import Session, Turn
+from clew.sessions.readers.interface import Surroundings
+from clew.sessions.readers.table import READERS
 
 # What a question reads before it answers; `clew sessions index` reads everything.
 MOST_BYTES = 200 * 1024 * 1024
@@ -21,6 +23,13 @@ SHOWN_ID = 13
 def updater(index: SqliteIndex, *, takes_all: bool = False) -> Updater:
     """An update from the transcripts of the user."""
     return Updater(index, dict(os.environ), Path("~").expanduser(), takes_all=takes_all)
+
+
+def has_transcripts(project: Path) -> bool:
+    """Whether there is an index, or anything that one could be made from."""
+    around = Surroundings(Path("~").expanduser(), dict(os.environ), (project,))
+    found = (source for make in READERS for source in make().discover(around))
+    return database_path().exists() or next(found, None) is not None
 
 
 @contextmanager

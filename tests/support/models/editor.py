@@ -41,7 +41,10 @@ class Editor:
             return Answer(self._blocks(self.plans[request]))
         if not said.tools:
             return Answer(_aside(said))
-        steps = [call for step in self.plans[request] for call in self._calls(said, step)]
+        steps: list = []
+        for step in self.plans[request]:
+            # One look at a file is enough, and a program may ask a person about the same call again.
+            steps += [call for call in self._calls(said, step) if call not in steps]
         done = self._done(said, request)
         if done < len(steps):
             return Answer(f"Step {done + 1}.", [steps[done]])

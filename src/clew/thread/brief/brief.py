@@ -31,11 +31,22 @@ from clew.thread.why.blame import ignored_revisions
 from clew.thread.why.builder import head_of
 from clew.thread.why.documents import read_documents
 from clew.thread.why.links import SpecThread, specs_in_message, thread_of_spec
+from clew.thread.why.requests import earlier_requests
 
 BUDGET = 2000
 PROMPT_BUDGET = 2500
 SECTIONS = (
-    *("task", "decisions", "vision", "attempts", "overlap", "pitfalls", "commits", "files"),
+    *(
+        "task",
+        "decisions",
+        "vision",
+        "attempts",
+        "overlap",
+        "pitfalls",
+        "commits",
+        "files",
+        "requests",
+    ),
     *("together", "owners", "commands", "missing"),
 )
 _PREFACE = (
@@ -89,6 +100,8 @@ def brief(rooms: Rooms, text: str, *, budget: int = BUDGET) -> Pack:
             statements += [_missing_statement(one) for one in search.skipped]
     elif own is not None:
         statements += _by_git_statements(own, task)
+    if own is not None:
+        statements += earlier_requests(own, task.targets)
     statements += _commands_statements(rooms, task)
     statements += rooms.missing.values()
     statements.sort(key=lambda one: SECTIONS.index(one.section))

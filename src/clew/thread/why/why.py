@@ -17,11 +17,26 @@ from clew.thread.why.builder import MOST_TEXT, WhyBuilder, head_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.links import SpecRef, specs_of_commit
 from clew.thread.why.paths import directory_story, file_story
+from clew.thread.why.requests import session_statements
 from clew.thread.why.target import Target, find_target
 
 BUDGET = 1500
 SECTIONS = (
-    *("places", "line", "file", "commit", "message", "merged", "version", "notes", "spec", "run"),
+    *(
+        "places",
+        "line",
+        "file",
+        "request",
+        "session",
+        "tried before",
+        "commit",
+        "message",
+        "merged",
+        "version",
+        "notes",
+        "spec",
+        "run",
+    ),
     *("decision", "vision", "rejected", "issues", "people", "together", "earlier", "later"),
     *("changes", "missing"),
 )
@@ -67,6 +82,7 @@ def _add_lines(builder: WhyBuilder, target: Target) -> None:
         first = next(entry for entry in blame.entries if entry.sha == ordered[0])
         builder.own_paths |= {first.path}
         _add_first(builder, target.path, first)
+        builder.statements += session_statements(builder.repo, blame.entries)
         _add_others(builder, counts, ordered[1:], place)
 
 
