@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +18,10 @@ from clew.cli.core.options import flag
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.kit.errors import Invalid
-from clew.kit.outcome import Outcome
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.team.working.orders import Orders
 
 team = LazyGroup(
     name="team",
@@ -146,34 +155,137 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
 
 @command()
 @click.option(
-    "--queue", type=click.Choice(["sync"]), default="sync", show_default=True, help="What to do."
+    "--queue",
+    type=click.Choice(["sync", "work"]),
+    default="sync",
+    show_default=True,
+    help="What to do.",
 )
 @click.option(
     "--slots", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs at once."
 )
 @click.option(
-    "--every", metavar="CRON", default="*/5 * * * *", show_default=True, help="When to look at all."
+    "--agents",
+    default="default",
+    show_default=True,
+    metavar="LIST",
+    help="Of work: agents that are here.",
 )
-@click.option("--disk", type=float, default=20.0, show_default=True, help="Gigabytes for clones.")
-@click.option("--clones", type=click.Path(path_type=Path), help="Directory for clones.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    help="Of work: what may be asked of this worker; repeatable.",
+)
+@click.option(
+    "--lease",
+    type=click.FloatRange(1, 3600),
+    default=30.0,
+    show_default=True,
+    help="Of work: seconds until a silent worker is taken for dead.",
+)
+@click.option(
+    "--every",
+    metavar="CRON",
+    default="*/5 * * * *",
+    show_default=True,
+    help="Of sync: when to look at all.",
+)
+@click.option(
+    "--disk", type=float, default=20.0, show_default=True, help="Of sync: gigabytes for clones."
+)
+@click.option("--clones", "place", type=click.Path(path_type=Path), help="Directory for clones.")
 @flag("--once", "Exit when nothing waits.")
 @team_database_option
-def worker(
-    queue: str,
-    slots: int,
-    every: str,
-    disk: float,
-    clones: Path | None,
-    *,
-    once: bool,
-    database: str | None,
-) -> Outcome:
+def worker(queue: str, database: str | None, **options: Any) -> Outcome:
     """Work for a team: any number of these, on any number of machines."""
+    address = team_address(database)
+    open_index(address).repos()  # refuses a database that this program does not fit
+    if queue == "work":
+        _run_work(address, options)
+        return Outcome({})
     from clew.team.syncing.clone_cache import CloneCache
     from clew.team.syncing.worker import SyncWorker, cache_directory
 
-    address = team_address(database)
-    open_index(address).repos()  # refuses a database that this program does not fit
-    cache = CloneCache(clones or cache_directory(address), int(disk * 1e9))
-    SyncWorker(address, cache, every, slots, say).run(once=once)
+    cache = CloneCache(options["place"] or cache_directory(address), int(options["disk"] * 1e9))
+    worker = SyncWorker(address, cache, options["every"], options["slots"], say)
+    worker.run(once=options["once"])
     return Outcome({})
+
+
+@command()
+@click.argument("repo")
+@click.argument("specs", nargs=-1, required=True)
+@click.option(
+    "--agent", default="default", show_default=True, help="Agent; as configured if not given."
+)
+@click.option("--label", "labels", multiple=True, help="Only workers with this label; repeatable.")
+@team_database_option
+def order(
+    repo: str, specs: tuple[str, ...], agent: str, labels: tuple[str, ...], database: str | None
+) -> Outcome:
+    """Have the fleet work on specs of a repository."""
+    with _orders(database) as orders:
+        made = [orders.add(repo, spec, agent, labels) for spec in specs]
+    data = [{"order": one.order_id, "spec": one.spec_id} for one in made]
+    return Outcome({"orders": data}, tuple(f"order {one.order_id}: {one.spec_id}" for one in made))
+
+
+@command()
+@team_database_option
+def orders(database: str | None) -> Outcome:
+    """List what the fleet works on, and what waits."""
+    with _orders(database) as found:
+        every = [asdict(one) for one in found.all()]
+    shown = ("order_id", "project", "spec_id", "state", "turn", "worker", "note")
+    rows = tuple(tuple(str(one[name] or "") for name in shown) for one in every)
+    return Outcome({"orders": every}, (Table(shown, rows) if rows else "There are no orders.",))
+
+
+@command()
+@click.argument("order_id", type=int, metavar="ORDER")
+@click.argument("request", type=click.Choice(["pause", "takeover", "cancel", "resume"]))
+@team_database_option
+def ask(order_id: int, request: str, database: str | None) -> Outcome:
+    """Ask the worker of an order to pause, hand over or cancel; or let a paused one go on."""
+    with _orders(database) as orders:
+        orders.resume(order_id) if request == "resume" else orders.ask(order_id, request)
+    return Outcome({"order": order_id, "request": request}, (f"order {order_id}: {request}",))
+
+
+@command()
+@click.argument("order_id", type=int, metavar="ORDER")
+@flag("-f", "--follow", "Keep on until the order has ended.")
+@team_database_option
+def logs(order_id: int, *, follow: bool, database: str | None) -> Outcome:
+    """Show what an agent of the fleet did and said, from any machine."""
+    after, pieces = (0, 0), []
+    with _orders(database) as orders:
+        for _ in orders.changes(5.0):
+            is_over = orders.get(order_id).state not in ("waiting", "leased")
+            found = orders.said(order_id, after)
+            for turn, number, text in found:
+                after = turn, number
+                say(text.rstrip("\n")) if follow else pieces.append(text)
+            if is_over or not follow:
+                break
+    return Outcome({"order": order_id, "log": "".join(pieces)}, tuple(pieces))
+
+
+@contextmanager
+def _orders(database: str | None) -> Iterator[Orders]:
+    from clew.team.working.orders import Orders
+
+    with closing(Orders(team_address(database))) as found:
+        yield found
+
+
+def _run_work(address: str, options: dict[str, Any]) -> None:
+    from clew.team.history.store import local_place
+    from clew.team.working.worker import WorkWorker
+
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    agents = tuple(options["agents"].split(","))
+    place = options["place"] or local_place(address).parent / "work"
+    worker = WorkWorker(address, name, agents, options["labels"], place, say, options["lease"])
+    worker.run(options["slots"], once=options["once"])

@@ -102,6 +102,10 @@ TEAM_COMMANDS: Table = {
     "export": ("clew.cli.team:export", "Write a repository's index to a file."),
     "add-repos": ("clew.cli.team:add_repos", "Register the repositories of a file or a forge."),
     "sync": ("clew.cli.team:sync", "Ask the workers for syncs."),
+    "order": ("clew.cli.team:order", "Have the fleet work on specs of a repository."),
+    "orders": ("clew.cli.team:orders", "List what the fleet works on."),
+    "ask": ("clew.cli.team:ask", "Pause, take over, cancel or resume an order."),
+    "logs": ("clew.cli.team:logs", "Show what an agent of the fleet did and said."),
     "webhooks": ("clew.cli.team:webhooks", "Queue a sync for each push that a forge tells of."),
 }
 

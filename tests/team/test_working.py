@@ -1,0 +1,157 @@
+"""A fleet that works: agents in clones of their own, branches on the remote, one merge each."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from clew.history.model import Repo
+from clew.team.history.store import PostgresHistory
+from clew.team.working.orders import Orders
+from tests.support.repos import Repository, trust_everything
+from tests.support.waiting import wait_until
+
+AGENT = """
+import os, pathlib, subprocess, sys, time
+sys.stdin.read()
+spec = os.environ["CHANT_SPEC_ID"]
+print("working on", spec, flush=True)
+file = pathlib.Path(f"made-{spec}.txt")
+earlier = file.read_text() if file.exists() else ""
+file.write_text(earlier + "made\\n")
+def commit(what):
+    subprocess.run(["git", "add", "-A"], check=True)
+    subprocess.run(["git", "commit", "-q", "-m", f"chant({spec}): {what}"], check=True)
+commit("make it")
+gate = pathlib.Path(os.environ["CLEW_TEST_GATE"])
+if spec.startswith("slow") and not earlier:
+    while not gate.exists():
+        time.sleep(0.05)
+box = pathlib.Path(f".chant/specs/{spec}.md")
+box.write_text(box.read_text().replace("- [ ]", "- [x]"))
+commit("tick")
+"""
+CONFIG = """---
+project:
+  name: house
+defaults:
+  provider: command
+  command: [{python!r}, {agent!r}]
+---
+"""
+SPEC = """---
+type: code
+status: pending
+---
+# Make {0}
+
+## Acceptance Criteria
+
+- [ ] It works
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path, team_database, private_home, monkeypatch):
+    trust_everything(private_home)
+    made = Fleet(tmp_path, team_database)
+    monkeypatch.setenv("CLEW_TEST_GATE", str(made.gate))
+    yield made
+    made.gate.touch()
+    made.close()
+
+
+class Fleet:
+    """A project on a remote, a database, and workers."""
+
+    def __init__(self, place, address):
+        self.place, self.address, self.gate = place, address, place / "gate"
+        (place / "agent.py").write_text(AGENT)
+        source = Repository(place / "house")
+        config = CONFIG.format(python=sys.executable, agent=str(place / "agent.py"))
+        names = ("001", "002", "003", "slow1")
+        files = {f".chant/specs/{name}.md": SPEC.format(name) for name in names}
+        ignored = ".store\n.locks\nlogs\nprocesses\n"
+        source.commit("first", {**files, ".chant/config.md": config, ".chant/.gitignore": ignored})
+        self.origin = place / "origin.git"
+        source.git("clone", "--quiet", "--bare", str(source.path), str(self.origin))
+        with closing(PostgresHistory.create(address)) as store:
+            store.add_repo(Repo(0, "house", "", remote_url=str(self.origin)))
+        self.orders = Orders(address)
+        self.workers = []
+
+    def start(self, *words):
+        name = f"machine{len(self.workers)}"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "clew", "worker", "--queue", "work", "--database", self.address,
+             "--clones", str(self.place / name), "--lease", "5", *words],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        self.workers.append(process)
+        return process
+
+    def git(self, *words):
+        done = subprocess.run(
+            ["git", "-C", str(self.origin), *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    def has_work(self, order):
+        """What the agent has committed, once the database says that it is on the remote."""
+        snapshot = self.orders.get(order.order_id).snapshot
+        is_work = snapshot and "made-" in self.git("ls-tree", "--name-only", snapshot)
+        return snapshot if is_work else None
+
+    def log(self, order_id):
+        return "".join(text for _, _, text in self.orders.said(order_id))
+
+    def close(self):
+        for worker in self.workers:
+            if worker.poll() is None:
+                worker.kill()
+            worker.communicate(timeout=60)
+        self.orders.close()
+
+
+def test_every_order_is_worked_and_merged_once(fleet):
+    made = [fleet.orders.add("house", spec, "default") for spec in ("001", "002", "003")]
+    said = [
+        one.communicate(timeout=300)[1] for one in [fleet.start("--once"), fleet.start("--once")]
+    ]
+
+    assert [one.state for one in fleet.orders.all()] == ["finished"] * 3, said
+    merges = fleet.git("log", "--merges", "--format=%s", "main").split("\n")[:-1]
+    assert sorted(merges) == ["Merge chant/001", "Merge chant/002", "Merge chant/003"]
+    for order in made:
+        assert fleet.git("show", f"main:made-{order.spec_id}.txt") == "made\n"
+        assert "status: completed" in fleet.git("show", f"main:.chant/specs/{order.spec_id}.md")
+        assert f"working on {order.spec_id}" in fleet.log(order.order_id)
+    assert "chant/" not in fleet.git("branch", "--list")
+
+
+def test_a_killed_workers_order_goes_on_elsewhere_from_its_branch(fleet):
+    order = fleet.orders.add("house", "slow1", "default")
+    first = fleet.start()
+    snapshot = wait_until(lambda: fleet.has_work(order), limit=120)
+    first.send_signal(signal.SIGKILL)
+    second = fleet.start("--once")
+    said = second.communicate(timeout=300)[1]
+
+    done = fleet.orders.get(order.order_id)
+    assert (done.state, done.turn) == ("finished", 2), said
+    assert fleet.git("merge-base", "--is-ancestor", snapshot, "main") == ""
+    assert len(fleet.git("log", "--merges", "--format=%s", "main").split("\n")[:-1]) == 1
+
+
+def test_a_pause_reaches_the_worker_and_the_work_is_on_the_remote(fleet):
+    order = fleet.orders.add("house", "slow1", "default")
+    fleet.start()
+    wait_until(lambda: fleet.has_work(order), limit=120)
+    fleet.orders.ask(order.order_id, "pause")
+    wait_until(lambda: fleet.orders.get(order.order_id).state == "paused", limit=120)
+    assert fleet.git("show", "chant/slow1:made-slow1.txt") == "made\n"
+    assert "git fetch origin chant/slow1" in fleet.orders.get(order.order_id).note
