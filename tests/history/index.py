@@ -72,11 +72,10 @@ def git_meta(repository, sha):
         "--encoding=UTF-8",
         "--use-mailmap",
         "--date=raw",
-        "--format=%aN%x00%aE%x00%cN%x00%cE%x00%ad%x00%cd%x00%P%x00%B",
+        "--format=%aN%x00%aE%x00%cN%x00%cE%x00%ad%x00%cd%x00%P%x00%s%x00%b",
         sha,
     ).split(b"\x00")
-    name, email, committer, committer_email, at, ct, parents, message = map(decoded, fields)
-    lines = message.replace("\r\n", "\n").strip("\n").split("\n")
+    name, email, committer, committer_email, at, ct, parents, subject, body = map(decoded, fields)
     return {
         "author_name": name,
         "author_email": email,
@@ -85,8 +84,8 @@ def git_meta(repository, sha):
         "author_time": int(at.split()[0]) if at else 0,
         "commit_time": int(ct.split()[0]) if ct else 0,
         "parent_count": len(parents.split()),
-        "subject": lines[0].strip(),
-        "body": "\n".join(lines[1:]).strip("\n").rstrip() or None,
+        "subject": subject.strip(),
+        "body": body.replace("\r\n", "\n").strip("\n").rstrip() or None,
     }
 
 

@@ -84,6 +84,7 @@ def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Out
 
 
 def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
+    from clew.history.sync.freshness import limit_lines
     from clew.history.sync.sync import bring_up_to_date
 
     started = time.monotonic()
@@ -100,7 +101,7 @@ def _sync_one(store: HistoryStore, repo: Repo, **how: bool) -> dict[str, Any]:
         "known": known,
         "filtered": result.filtered,
         "orphaned": result.orphaned,
-        "problems": list(result.problems),
+        "problems": [*result.problems, *limit_lines(repo)],
         "seconds": round(time.monotonic() - started, 3),
         "error": None,
     }
@@ -122,7 +123,7 @@ def _sync_line(entry: dict[str, Any]) -> str:
 @database_option
 def status(db: str | None) -> Outcome:
     """Show what is indexed and how fresh it is."""
-    from clew.history.sync.freshness import repo_status
+    from clew.history.sync.freshness import limit_lines, repo_status
 
     store = open_index(db)
     repos = [repo_status(store, repo) for repo in store.repos()]
@@ -142,7 +143,8 @@ def status(db: str | None) -> Outcome:
     )
     table = Table(("repo", "commits", "source", "last synced", "behind"), rows)
     errors = [f"{r['name']}: {r['last_error']}" for r in repos if r["last_error"]]
-    return Outcome({"repos": repos}, (table, *errors))
+    lacking = [f"{r.name}: {line}" for r in store.repos() for line in limit_lines(r)]
+    return Outcome({"repos": repos}, (table, *errors, *lacking))
 
 
 def when(seconds: int | None) -> str:

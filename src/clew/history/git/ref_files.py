@@ -9,6 +9,9 @@ from pathlib import Path
 _SHA = re.compile(r"[0-9a-f]{40}")
 # No tags: one may stand for an object of its own, which only git can read.
 _PLACES = ("refs/heads/{}", "{}", "refs/{}", "refs/remotes/{}")
+_PROMISOR = re.compile(
+    r"^\s*(promisor\s*=\s*true|partialclonefilter\s*=)", re.IGNORECASE | re.MULTILINE
+)
 _DEEPEST = 5
 _LONGEST_COMMIT = 1 << 16
 
@@ -58,6 +61,12 @@ class RefFiles:
         loose = [directory / ref for ref in names for directory in {self._own, self._common}]
         return [self._own / "HEAD", self._common / "packed-refs", *loose]
 
+    def limits(self) -> list[str]:
+        """What the clone was made without."""
+        found = ["shallow"] if _text(self._common / "shallow") else []
+        is_partial = _PROMISOR.search(_text(self._common / "config") or "")
+        return [*found, "partial"] if is_partial else found
+
     def branch_directories(self) -> list[Path]:
         """The directories of local branches: each changes when a branch in it does."""
         heads = self._common / "refs" / "heads"
@@ -89,6 +98,15 @@ class RefFiles:
         lines = (_text(self._common / "packed-refs") or "").splitlines()
         pairs = (line.split(" ", 1) for line in lines if not line.startswith(("#", "^")))
         return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+
+def limits(root: Path) -> list[str]:
+    """What a clone was made without: `shallow` lacks old commits, `partial` lacks objects."""
+    try:
+        refs = RefFiles(root)
+    except OSError:
+        return []
+    return refs.limits()
 
 
 def _text(path: Path) -> str | None:

@@ -129,10 +129,11 @@ def _decoded(raw: bytes) -> str:
 
 
 def split_message(message: str) -> tuple[str, str | None]:
-    """Subject and body: the first paragraph's first line, and what follows it."""
+    """Subject and body as git has them: the first paragraph in one line, and what follows it."""
     lines = message.replace("\r\n", "\n").strip("\n").split("\n")
-    subject = lines[0].strip()
-    body = "\n".join(lines[1:]).strip("\n").rstrip()
+    end = next((number for number, line in enumerate(lines) if not line.strip()), len(lines))
+    subject = " ".join(line.rstrip() for line in lines[:end]).strip()
+    body = "\n".join(lines[end:]).strip("\n").rstrip()
     return subject, body or None
 
 

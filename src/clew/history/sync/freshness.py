@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from clew.history.git.ref_files import RefFiles
+from clew.history.git.ref_files import RefFiles, limits
 from clew.history.lookup import page
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
@@ -27,16 +27,31 @@ def freshness(store: HistoryStore, repos: Sequence[Repo]) -> dict[str, Any]:
 
     `stale` is null when that is unknown. Repositories that are not fresh are listed, with
     how many commits are missing where new commits still lie as single files, else null.
+    `limits` names clones that were made without old commits or objects.
     """
     outdated = [entry for repo in repos if (entry := _state_of(store, repo))]
+    lacking = {repo.name: found for repo in repos if (found := limits(Path(repo.local_path)))}
+    beside = {"limits": dict(list(lacking.items())[:_MOST_LISTED])} if lacking else {}
     if not outdated:
-        return {"stale": False}
+        return {"stale": False, **beside}
     name = f" --repo {outdated[0]['repo']}" if len(outdated) == 1 else ""
     return {
         "stale": True if any(entry["stale"] for entry in outdated) else None,
         "repos": outdated[:_MOST_LISTED],
         "sync": f"commitmux sync{name}",
+        **beside,
     }
+
+
+_LIMITS = {
+    "shallow": "shallow clone: older history is not there",
+    "partial": "partial clone: objects that are not there cannot be read",
+}
+
+
+def limit_lines(repo: Repo) -> list[str]:
+    """What the clone of a repository was made without, for people."""
+    return [_LIMITS[one] for one in limits(Path(repo.local_path))]
 
 
 def freshness_line(found: dict[str, Any]) -> str | None:
@@ -133,6 +148,7 @@ def repo_status(store: HistoryStore, repo: Repo) -> dict[str, Any]:
         "exclude_prefixes": list(repo.exclude_prefixes),
         "author_filter": repo.author_filter,
         "behind": commits_behind(store, repo),
+        "limits": limits(Path(repo.local_path)),
     }
 
 

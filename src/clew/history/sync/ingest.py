@@ -25,6 +25,7 @@ from clew.history.git.raw_changes import (
     parse_raw,
     without_ignored,
 )
+from clew.history.git.ref_files import limits
 from clew.history.git.salvage import readable_commits
 from clew.history.git.stream import DiffReader, listed_commits, read_commits
 from clew.history.model import (
@@ -47,6 +48,8 @@ _AHEAD = 10
 _TRANSACTION_COMMITS = 4000
 _TRANSACTION_BYTES = 48 * 1024 * 1024
 _ZSTD_LEVEL = 3
+_UNREAD = "could not be read"
+_NAMED = 5  # of them, in a message
 _UNFINISHED = "A sync is under way, or was cut off; run 'commitmux sync' to finish it"
 
 
@@ -70,15 +73,38 @@ def sync_repo(
     try:
         head, tips = read_tips(root, repo)
         done = store.tips(repo.repo_id)
-        if tips == done and not _went_wrong(store, repo):
+        problem = store.state(repo.repo_id).error
+        if tips == done and (problem is None or _stays_unread(store, repo, root, problem)):
             with store.writing():
-                store.set_state(repo.repo_id, int(time.time()), head, None)
-            return SyncResult(known=0, tip=head)
+                store.set_state(repo.repo_id, int(time.time()), head, problem)
+            return SyncResult(known=0, tip=head, problems=(problem,) if problem else ())
         return _sync_changed(store, repo, root, head, tips, done, progress)
     except ClewError as error:
         with store.writing():
             store.set_state(repo.repo_id, None, None, error.message)
         raise
+
+
+def _stays_unread(store: HistoryStore, repo: Repo, root: Path, problem: str) -> bool:
+    """Whether all that went wrong is commits that git still cannot read, as far as some tell."""
+    if _UNREAD not in problem:
+        return False
+    left = [commit.sha for commit in store.unread_commits(repo.repo_id)]
+    probed = existing_commits(root, {left[0], left[len(left) // 2], left[-1]}) if left else []
+    batches = _indexed(root, repo, listed_commits(root, probed))
+    return bool(probed) and all(commit.problem for batch in batches for commit in batch)
+
+
+def _unread_line(root: Path, shas: list[str], what: str) -> list[str]:
+    """Commits that could not be read, in one line: how many, why, and what to do."""
+    if not shas:
+        return []
+    named = ", ".join(sha[:12] for sha in shas[:_NAMED])
+    named += f" and {len(shas) - _NAMED} more" if len(shas) > _NAMED else ""
+    why = "objects are missing or damaged; 'git fsck' tells which"
+    if "partial" in limits(root):
+        why = "a partial clone lacks objects; 'git fetch --refetch --no-filter' brings them"
+    return [f"{len(shas)} {what} {_UNREAD} ({named}): {why}"]
 
 
 def _went_wrong(store: HistoryStore, repo: Repo) -> bool:
@@ -111,6 +137,7 @@ def _sync_changed(
             reached = reached_commits(root, tips.values())
             orphaned = store.mark_reachable(repo.repo_id, reached) if rewritten else 0
             store.set_tips(repo.repo_id, tips)
+        counter.tell_unread(root)
         problem = counter.problems[-1] if counter.problems else None
         store.set_state(repo.repo_id, int(time.time()), head, problem)
     return SyncResult(
@@ -131,14 +158,19 @@ class _Counter:
         self.known = 0
         self.filtered = 0
         self.problems: list[str] = []
+        self.unread: list[str] = []
         self.is_broken = False
         self._progress = progress
 
     def add(self, written: list[IndexedCommit]) -> None:
         self.indexed += len(written)
-        self.problems += [commit.problem for commit in written if commit.problem]
+        self.unread += [commit.meta.sha for commit in written if commit.problem]
         if self._progress is not None:
             self._progress(self.indexed)
+
+    def tell_unread(self, root: Path) -> None:
+        """Say in one line which diffs could not be read."""
+        self.problems += _unread_line(root, self.unread, "diffs")
 
 
 def _retry_problems(store: HistoryStore, repo: Repo, root: Path, counter: _Counter) -> None:
@@ -150,7 +182,7 @@ def _retry_problems(store: HistoryStore, repo: Repo, root: Path, counter: _Count
                 if commit.problem is None:
                     old = left.pop(commit.meta.sha)
                     store.rewrite_commit(old.id, commit, reachable=old.reachable)
-    counter.problems += [commit.problem for commit in left.values() if commit.reachable]
+    counter.unread += [commit.sha for commit in left.values() if commit.reachable]
 
 
 def _readable(
@@ -169,7 +201,7 @@ def _readable(
         return
     shas, unreadable = readable_commits(root, tips)
     counter.is_broken = bool(unreadable)
-    counter.problems += [f"{sha}: git could not read this commit" for sha in unreadable]
+    counter.problems += _unread_line(root, unreadable, "commits")
     yield from listed_commits(root, shas)
 
 
