@@ -17,7 +17,7 @@ class Project:
 
     def __init__(self, root):
         self.root = Path(root)
-        (self.root / HOME).mkdir(parents=True)
+        (self.root / ".agent").mkdir(parents=True)
 
     @property
     def settings(self):

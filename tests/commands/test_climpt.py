@@ -36,7 +36,8 @@ def test_the_words_name_a_prompt_even_when_the_first_is_a_command(project):
         (("-e=bug",), "B"),
         (("--edition", "bug"), "B"),
         (("-e=bug", "-a=deep"), "BD"),
-        (("-e=nope",), "D"),
+        (("-i=bug",), "B"),
+        (("-e=bug", "-a=nope"), "B"),
     ],
 )
 def test_variants(project, words, expected):
@@ -102,12 +103,12 @@ def test_a_pipe_that_never_closes_ends_with_words(project):
     assert done.stdout == "Stdin reading timed out after 50ms\n"
 
 
-def test_destination_is_only_named_and_output_is_written(project):
+def test_destination_is_only_named_and_write_writes(project):
     project.template("git/do/it", "To {destination_path}")
     place = project.root / "sub" / "out.md"
-    assert project.ok("git", "do", "it", "-d=sub/out.md") == f"To {place}\n"
+    assert project.ok("git", "do", "it", "-o=sub/out.md") == f"To {place}\n"
     assert not place.exists()
-    done = project.run("git", "do", "it", "-o=sub/out.md")
+    done = project.run("git", "do", "it", "-o=sub/out.md", "--write=sub/out.md")
     assert done.stdout.decode() == f"To {place}\n"
     assert done.stderr.decode() == f"climpt: wrote {place}\n"
     assert place.read_text(encoding="utf-8") == f"To {place}\n"
@@ -116,17 +117,17 @@ def test_destination_is_only_named_and_output_is_written(project):
 def test_output_is_guarded(project, tmp_path):
     project.template("git/do/it", "Body")
     there = project.write("there.md", "precious")
-    assert "already exists" in project.fails("git", "do", "it", "-o=there.md")
+    assert "already exists" in project.fails("git", "do", "it", "--write=there.md")
     assert there.read_text(encoding="utf-8") == "precious"
-    assert "outside the project" in project.fails("git", "do", "it", "-o=../out.md")
-    assert "outside the project" in project.fails("git", "do", "it", f"-o={tmp_path}/out.md")
+    assert "outside the project" in project.fails("git", "do", "it", "--write=../out.md")
+    assert "outside the project" in project.fails("git", "do", "it", f"--write={tmp_path}/out.md")
     assert not (tmp_path / "out.md").exists()
     (project.root / ".git").mkdir()
-    assert project.fails("git", "do", "it", "-o=.git/hooks/pre-commit")
-    assert "is a directory" in project.fails("git", "do", "it", "-o=.git", "--force")
+    assert project.fails("git", "do", "it", "--write=.git/hooks/pre-commit")
+    assert "is a directory" in project.fails("git", "do", "it", "--write=.git", "--force")
     (project.root / "link.md").symlink_to(tmp_path / "target.md")
-    assert project.fails("git", "do", "it", "-o=link.md")
-    project.ok("git", "do", "it", "-o=there.md", "--force")
+    assert project.fails("git", "do", "it", "--write=link.md")
+    project.ok("git", "do", "it", "--write=there.md", "--force")
     assert there.read_text(encoding="utf-8") == "Body\n"
 
 
@@ -183,6 +184,7 @@ def test_a_configuration_names_another_agent(project):
     project.write(f"{HOME}/mcp/config.json", {"registries": registries})
     looked, gone = record("git/look/file"), record("git/gone/file")
     project.registry(looked, gone, path=".agent/inspector/registry.json")
+    project.registry()
     for action in ("look", "list"):
         project.write(
             f".agent/inspector/prompts/git/{action}/file/f_default.md", f"{action} {{uv-x}}"

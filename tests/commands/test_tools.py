@@ -30,7 +30,8 @@ def test_the_whole_program_offers_them_with_a_prefix():
 
 def test_search_describe_execute_in_the_documented_order(tools):
     found = tools.found("search", query="group changes and commit", agent="climpt")
-    assert list(found[0]) == ["c1", "c2", "c3", "description", "score"]
+    assert list(found[0]) == ["c1", "c2", "c3", "description", "score", "origin"]
+    assert found[0]["origin"] == "packaged"
     assert {key: found[0][key] for key in GROUP} == GROUP
     assert 0.8 <= found[0]["score"] <= 1
     assert len(found) <= 3
@@ -102,7 +103,7 @@ def test_options_as_words(project, tools):
 def test_the_structured_answer_tells_how_the_prompt_came_about(project, tools):
     path = project.template("git/do/it", "{uv-x} {uv-y}")
     address = {"agent": "climpt", "c1": "git", "c2": "do", "c3": "it"}
-    result = tools.call("execute", **address, options={"edition": "feat", "uv": {"x": 1}})
+    result = tools.call("execute", **address, options={"adaptation": "feat", "uv": {"x": 1}})
     found = result["structuredContent"]
     assert found["prompt"] == result["content"][0]["text"] == "1 {uv-y}\n"
     assert found["template"] == str(path)
@@ -134,7 +135,10 @@ def test_a_listed_command_without_a_template_is_never_an_empty_success(project, 
     found = tools.error("execute", agent="climpt", c1="git", c2="do", c3="it")
     assert found["error"] == "Execution failed"
     assert found["command"] == "git do it"
-    assert found["stderr"] == "Template not found: git/do/it/f_default.md"
+    assert (
+        found["stderr"]
+        == f"Template not found: {project.root}/{HOME}/prompts/git/do/it/f_default.md"
+    )
 
 
 def test_a_failure_of_another_agents_command_names_its_configuration(project, tools):
@@ -258,13 +262,18 @@ def test_match_has_more_say(project):
 
     with project.server("--extended") as server:
         tools = Tools(server)
-        found = tools.found("match", action="group commit", target="changes", explain=True)
+        assert tools.call("match", query="commit", layer="project")["isError"] is True
+        found = tools.found(
+            "match", action="group commit", target="changes", explain=True, layer="packaged"
+        )
         assert found[0]["c2"] == "group-commit"
         assert found[0]["why"]
-        assert tools.found("match", query="commit", c1="meta") == []
+        assert tools.found("match", query="commit", c1="test", layer="packaged") == []
         everywhere = tools.found("match", query="commit everything", agent="*", limit=10)
-        assert {"other", "climpt"} >= {hit["agent"] for hit in everywhere} >= {"other"}
-        plain = tools.found("match", query="commit changes", algorithm="cosine", limit=1)
+        assert {hit["agent"] for hit in everywhere} == {"other"}
+        plain = tools.found(
+            "match", query="commit changes", algorithm="cosine", limit=1, layer="packaged"
+        )
         assert len(plain) == 1
         refused = tools.call("match")
         assert refused["isError"] is True

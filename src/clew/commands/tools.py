@@ -5,6 +5,8 @@ Among the tools of other rooms they carry the face's name (`climpt_search`).
 
 from __future__ import annotations
 
+import os
+
 from clew.catalog.model import (
     NUMBER,
     READS,
@@ -37,8 +39,12 @@ REDACTED = "[redacted]"
 _CLIMPT = "climpt"
 
 
-def _answered(find: Callable[[JsonObject, Call], Any]) -> Handler:
-    """A handler that answers what was found, and failures of commands as documented objects."""
+def _answered(find: Callable[[JsonObject, Call], Any], member: str = "") -> Handler:
+    """A handler that answers what was found, and failures of commands as documented objects.
+
+    A list is sent bare, or as that member of an object with the agent beside it, which clients of
+    the shipped original expect and `CLIMPT_RESULTS=wrapped` asks for.
+    """
 
     def handler(arguments: JsonObject, call: Call) -> Answer:
         from clew.commands.files.errors import CommandFailure
@@ -49,7 +55,12 @@ def _answered(find: Callable[[JsonObject, Call], Any]) -> Handler:
             found = find(arguments, call)
         except CommandFailure as failure:
             return Answer.error(jsontext.dumps(failure.body))
-        return found if isinstance(found, Answer) else Answer.of(found)
+        if isinstance(found, Answer):
+            return found
+        if member and os.environ.get("CLIMPT_RESULTS") == "wrapped":
+            wrapped = {member: found, "agent": _agent(arguments)}
+            return Answer(jsontext.dumps(wrapped), data=found)
+        return Answer.of(found)
 
     return handler
 
@@ -68,7 +79,8 @@ def _match(arguments: JsonObject, call: Call) -> list[dict[str, Any]]:
     if not any(arguments.get(key, "").strip() for key in ("query", "action", "target")):
         raise Invalid("Nothing to search for", "Give a query, or an action and a target.")
     how = {key: value for key, value in arguments.items() if key in _MATCH and key != "agent"}
-    return search(how.pop("query", ""), _agent(arguments), call.settings, **how)
+    settings = {**call.settings, "layer": how.pop("layer", "")}
+    return search(how.pop("query", ""), _agent(arguments), settings, **how)
 
 
 def _describe(arguments: JsonObject, call: Call) -> list[dict[str, Any]]:
@@ -141,10 +153,20 @@ def _reload(arguments: JsonObject, call: Call) -> dict[str, Any]:
     agent = _agent(arguments)
     if agent != ALL_AGENTS:
         return reload(agent, call.settings)
-    agents = [reload(name, call.settings) for name in known_agents(call.settings)]
+    agents = [_reloaded(name, call) for name in known_agents(call.settings)]
     total = sum(one["commandCount"] for one in agents)
     message = f"Reloaded {len(agents)} agents with {total} total commands"
     return {"success": True, "reloadedAgents": agents, "totalCommands": total, "message": message}
+
+
+def _reloaded(agent: str, call: Call) -> dict[str, Any]:
+    from clew.commands.files.errors import RegistryFailure
+    from clew.commands.registry.registry import reload
+
+    try:
+        return reload(agent, call.settings)
+    except RegistryFailure as failure:
+        return {"success": False, "agent": agent, "commandCount": 0, "message": failure.message}
 
 
 def _agent(arguments: JsonObject) -> str:
@@ -167,6 +189,7 @@ _MATCH: JsonObject = {
     "target": string("Nouns, like c3"),
     "agent": string("Agent name, or * for all"),
     "c1": string("Only this domain"),
+    "layer": {**string("Only this layer"), "enum": ["project", "user", "packaged"]},
     "limit": {**integer("Maximum number of results"), "minimum": 1, "maximum": 100},
     "algorithm": _ALGORITHM,
     "explain": boolean("Explain each result"),
@@ -176,7 +199,11 @@ _HITS = list_schema(object_schema({**_COMMAND, "score": NUMBER}, *_COMMAND, "sco
 
 
 def _tool(
-    name: str, description: str, find: Callable[[JsonObject, Call], Any], **settings: Any
+    name: str,
+    description: str,
+    find: Callable[[JsonObject, Call], Any],
+    member: str = "",
+    **settings: Any,
 ) -> Tool:
     return Tool(
         name,
@@ -184,7 +211,7 @@ def _tool(
         face=_CLIMPT,
         toolset="commands",
         prefixed_name=f"{_CLIMPT}_{name}",
-        handler=_answered(find),
+        handler=_answered(find, member),
         **settings,
     )
 
@@ -194,6 +221,7 @@ COMMANDS_TOOLS = (
         "search",
         "Searches for similar commands from natural language query.",
         _search,
+        "results",
         title="Search commands",
         effect=READS,
         core=True,
@@ -216,6 +244,7 @@ COMMANDS_TOOLS = (
         "describe",
         "Retrieves detailed command information from C3L identifiers.",
         _describe,
+        "commands",
         title="Describe a command",
         effect=READS,
         properties={"agent": _AGENT, **_ADDRESS},

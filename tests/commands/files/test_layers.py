@@ -84,6 +84,7 @@ def test_several_agents_by_the_map(project):
     registries_map = {"climpt": f"{HOME}/registry.json", "inspector": ".agent/inspector/r.json"}
     project.write(f"{HOME}/mcp/config.json", {"registries": registries_map})
     project.registry(record("git/check/diff"), path=".agent/inspector/r.json")
+    project.registry()
     project.template("inspector-git/check/log", "From the shared tree")
     project.write(".agent/inspector/prompts/git/check/diff/f_default.md", "From its own")
 
@@ -106,6 +107,7 @@ def test_the_profile_files_move_the_prompts(project):
 def test_a_profile_cannot_lead_out_of_the_project(project, place):
     project.write(f"{HOME}/config/git-app.yml", f"working_dir: {place}\n")
     project.template("git/check/diff", "Body")
+    project.registry()
     failures = {c.label for c in load_commands("climpt", project.settings)}
     assert "git check diff" not in failures
 
@@ -121,7 +123,7 @@ def test_an_agent_without_any_registry_is_told(project):
     "text", ["{", "[]", '{"tools": {}}', '{"tools": {"commands": {}}}', "\xff"]
 )
 def test_a_broken_registry_is_told(project, text):
-    path = project.root / HOME / "registry.json"
+    path = project.registry()
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(RegistryFailure) as failure:
         load_commands("climpt", project.settings, fresh=True)

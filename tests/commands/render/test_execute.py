@@ -77,6 +77,7 @@ PATHS = (
 @pytest.mark.parametrize(("compatible", "out"), [(True, ".agent/climpt/out.md"), (False, "out.md")])
 def test_paths_and_variables(test_domain, compatible, out):
     test_domain.template("test/run/specific", PATHS)
+    test_domain.write("in/x.md", "")
     root = test_domain.root
     found = prompt(
         test_domain,
@@ -112,18 +113,12 @@ def test_editions_that_both_find(project, edition, adaptation, expected, compati
     assert prompt(project, "test/do/it", **given) == expected
 
 
-@pytest.mark.parametrize("mode", ["strict", "compatible"])
-def test_an_unknown_edition_falls_back_or_is_refused(project, mode):
+@pytest.mark.parametrize("mode", [{}, {"strict": True}, {"compatible": True}])
+def test_an_unknown_edition_is_an_error_with_the_list(project, mode):
     project.template("test/do/it", "D")
     project.template("test/do/it", "B", variant="bug")
-    result = rendered(project, "test/do/it", edition="feat")
-
-    assert result.prompt == "D\n"
-    assert result.warnings == [
-        "f_feat.md does not exist, so f_default.md was used. There are: default, bug."
-    ]
     with pytest.raises(ExecutionFailure) as failure:
-        rendered(project, "test/do/it", edition="feat", adaptation="deep", **{mode: True})
+        rendered(project, "test/do/it", edition="feat", adaptation="deep", **mode)
     directory = project.root / ".agent/climpt/prompts/test/do/it"
     assert failure.value.message == (
         f"Template not found: {directory}/f_feat_deep.md\n"
@@ -132,14 +127,32 @@ def test_an_unknown_edition_falls_back_or_is_refused(project, mode):
     assert failure.value.hint == "There are: default, bug."
 
 
-def test_the_four_steps_in_their_order(project):
-    steps = ["feat_deep", "feat", "default_deep", "default"]
-    for step in steps:
-        project.template("test/do/it", step, variant=step)
-    for step in steps:
-        given = {"edition": "feat", "adaptation": "deep"}
-        assert prompt(project, "test/do/it", **given) == f"{step}\n"
-        (project.root / f".agent/climpt/prompts/test/do/it/f_{step}.md").unlink()
+def test_a_missing_adaptation_is_told(project):
+    project.template("test/do/it", "D")
+    result = rendered(project, "test/do/it", adaptation="deep")
+    assert result.prompt == "D\n"
+    assert result.warnings == [
+        "f_default_deep.md does not exist, so f_default.md was used. There are: default."
+    ]
+
+
+def test_a_missing_file_is_an_error_unless_the_original_is_asked_for(project):
+    project.template("test/do/it", "Read {input_text_file}")
+    with pytest.raises(ExecutionFailure, match="No such file"):
+        rendered(project, "test/do/it", file="gone.md")
+    place = project.root / "gone.md"
+    assert prompt(project, "test/do/it", file="gone.md", compatible=True) == f"Read {place}\n"
+
+
+def test_a_prefix_in_the_configuration_leads_the_destination(project):
+    app = "working_dir: .agent/climpt\napp_prompt:\n  base_dir: prompts/test\n"
+    project.write(".agent/climpt/config/test-app.yml", app)
+    user = "options:\n  destination:\n    prefix: output/git\n"
+    project.write(".agent/climpt/config/test-user.yml", user)
+    project.template("test/do/it", "To {destination_path}")
+    out = project.root / "output/git"
+    assert prompt(project, "test/do/it", destination="a.md") == f"To {out}/a.md\n"
+    assert prompt(project, "test/do/it") == f"To {out}\n"
 
 
 @pytest.mark.parametrize(

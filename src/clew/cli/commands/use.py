@@ -11,6 +11,7 @@ from clew.cli.core.command_table import COMMAND_COMMANDS
 from clew.cli.core.completion import complete_address
 from clew.cli.core.options import combined, flag, limit_option, project_option
 from clew.cli.core.streams import say
+from clew.commands.files.layers import ORIGINS
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Hint, Outcome, Table
 
@@ -35,20 +36,29 @@ address_arguments = combined(
 )
 
 
-def settings_of(project: str | None) -> dict[str, str]:
+layer_option = click.option(
+    "--layer", type=click.Choice(ORIGINS), help="Only the commands of this layer."
+)
+
+
+def settings_of(project: str | None, layer: str | None = None) -> dict[str, str]:
     """What the rooms call settings."""
-    return {"project": project} if project else {}
+    named = {"project": project, "layer": layer}
+    return {key: value for key, value in named.items() if value}
 
 
 @command(name="list")
 @click.option("--c1", metavar="DOMAIN", help="Only this domain.")
 @flag("--hidden", "Include commands hidden by a layer of higher precedence.")
+@layer_option
 @shared_options
-def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bool) -> Outcome:
+def list_commands(
+    c1: str | None, agent: str, project: str | None, layer: str | None, *, hidden: bool
+) -> Outcome:
     """List commands with their source and purpose."""
     from clew.commands.registry.registry import shelf, unique, usable
 
-    registry = shelf(agent, settings_of(project)).registry()
+    registry = shelf(agent, settings_of(project, layer)).registry()
     shown = unique(usable(registry)) + (list(registry.hidden) if hidden else [])
     chosen = [one for one in shown if c1 in (None, one.c1)]
     rows = tuple((one.c1, one.c2, one.c3, one.origin, one.description) for one in chosen)
@@ -79,22 +89,26 @@ def list_commands(c1: str | None, agent: str, project: str | None, *, hidden: bo
     help="Scoring method.",
 )
 @flag("--explain", "Show why each result matched.")
+@layer_option
 @shared_options
-def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) -> Outcome:
+def search(
+    query: tuple[str, ...], agent: str, project: str | None, layer: str | None, **how: Any
+) -> Outcome:
     """Search commands by purpose. --agent '*' searches all agents."""
     from clew.commands.search.search import search as search_commands
 
     text = " ".join(query)
     if not f"{text}{how['action'] or ''}{how['target'] or ''}".strip():
         raise click.UsageError("Say what to search for")
-    found = search_commands(text, agent, settings_of(project), **how)
+    found = search_commands(text, agent, settings_of(project, layer), **how)
+    names = [f"{hit['c1']} {hit['c2']} {hit['c3']}" for hit in found]
     rows = tuple(
-        (f"{hit['score']:.2f}", f"{hit['c1']} {hit['c2']} {hit['c3']}", hit["description"])
-        for hit in found
+        (f"{hit['score']:.2f}", name, hit.get("origin", "project"), hit["description"])
+        for hit, name in zip(found, names, strict=True)
     )
-    parts: list[str | Table] = [Table(("score", "command", "description"), rows)]
-    for hit in found if how["explain"] else ():
-        parts.append(f"\n{hit['c1']} {hit['c2']} {hit['c3']} ({hit['origin']})")
+    parts: list[str | Table] = [Table(("score", "command", "origin", "description"), rows)]
+    for hit, name in zip(found, names, strict=True) if how["explain"] else ():
+        parts.append(f"\n{name} ({hit['origin']})")
         parts += [f"  {line}" for line in hit["why"]]
     return Outcome({"results": found}, tuple(parts) if rows else ("No command matches.",))
 
@@ -102,14 +116,24 @@ def search(query: tuple[str, ...], agent: str, project: str | None, **how: Any) 
 @command()
 @address_arguments
 @flag("--template", "Print the template source.")
+@layer_option
 @shared_options
-def show(c1: str, c2: str, c3: str, agent: str, project: str | None, *, template: bool) -> Outcome:
+def show(
+    c1: str,
+    c2: str,
+    c3: str,
+    agent: str,
+    project: str | None,
+    layer: str | None,
+    *,
+    template: bool,
+) -> Outcome:
     """Show the details of one command."""
     from clew.commands.files.disk import read_text
     from clew.commands.files.templates import default_template
     from clew.commands.render.describe import describe, explain_miss
 
-    settings = settings_of(project)
+    settings = settings_of(project, layer)
     records = describe((c1, c2, c3), agent, settings)
     if not records:
         raise explain_miss(agent, (c1, c2, c3), settings)
@@ -146,15 +170,16 @@ Print the filled-in prompt of a command. Standard input is its input.
   -e, --edition NAME       edition of the template
   -a, --adaptation NAME    adaptation of the template
   -f, --from, --file PATH  file to work on
-  -d, --destination PATH   destination of the result
-  -o, --output PATH        same as -d; also write the prompt there
+  -o, --destination PATH   destination of the result; only fills in {destination_path}
+  --write FILE             write the prompt to a file
+  --layer NAME             only this layer: project, user or packaged
   --uv-NAME VALUE          value of a template variable
   -c, --config NAME        domain, instead of the first word
   --agent NAME             agent whose command it is (default: climpt)
   --project DIRECTORY      project directory (default: the current one)
   --strict                 fail instead of warning
   --compat                 render as the original system does
-  --force                  let -o overwrite a file
+  --force                  let --write overwrite a file
   --json                   print one JSON object
 
 Both `-e NAME` and `-e=NAME` work.
@@ -197,10 +222,10 @@ def run(words: tuple[str, ...]) -> Outcome:
     request.read_input = read_standard_input
     result = execute(request, settings)
     program = click.get_current_context().find_root().info_name or "clew"
-    if output := found.options.get("output"):
+    if output := found.options.get("write"):
         path = write_guarded(output, result.prompt, settings, force="force" in found.flags)
         say(f"{program}: wrote {path}")
-    for warning in (*result.warnings, *unread_input(request.text)):
+    for warning in (*result.remarks, *unread_input(request.text)):
         say(f"{program}: {warning}")
     data = {"prompt": result.prompt, **result.report()}
     return Outcome(data, (result.prompt.removesuffix("\n"),))

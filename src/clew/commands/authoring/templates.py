@@ -134,7 +134,7 @@ def editable_template(
     if adaptation:
         check_name("adaptation", adaptation)
     home = find_home(agent, address, settings)
-    chosen = home.template(edition, adaptation) if home else None
+    chosen = home.template(edition, adaptation) or home.template() if home else None
     if home is None or chosen is None:
         raise explain_miss(agent, address, settings)
     layer, name = home.layer, file_name(edition, adaptation)

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 DEFAULT_AGENT = "climpt"
 # An earlier layer hides the same address in a later one.
 PROJECT, USER, PACKAGED = "project", "user", "packaged"
+ORIGINS = (PROJECT, USER, PACKAGED)
 HOME = ".agent/climpt"
 CONFIG_FILES = (f"{HOME}/mcp/config.json", f"{HOME}/config/registry_config.json")
 DEFAULT_REGISTRY = f"{HOME}/registry.json"
 LIBRARY = join(os.path.dirname(os.path.dirname(__file__)), "library")
 
+LARGEST_REGISTRY = 64 << 20
 _LARGEST_CONFIG = 1 << 20
 
 
@@ -67,6 +69,19 @@ class Layer:
         """A registry's file within this layer; an absolute path is the same in all of them."""
         path = self.registry_path(agent)
         return path if path.startswith("/") else relative_in(self.root, path)
+
+    def lists(self, agent: str, address: tuple[str, str, str]) -> bool:
+        """Whether this layer's registry names a command; one that cannot be read may do so."""
+        if self.origin == PACKAGED:
+            return False
+        try:
+            document = jsontext.loads(read_text(self.registry_file(agent), LARGEST_REGISTRY))
+            records = document["tools"]["commands"]
+            return any((r["c1"], r["c2"], r["c3"]) == address for r in records)
+        except NotFound:
+            return False
+        except (ClewError, jsontext.JsonError, KeyError, TypeError):
+            return True
 
     def prompt_directories(self, agent: str, c1: str) -> list[Profile]:
         """Where the templates of an agent's domain may be, the likeliest first."""
@@ -129,7 +144,20 @@ def find_layers(settings: Mapping[str, str] | None = None) -> tuple[Layer, ...]:
     for layer in found:
         layer.read_configuration()
     listed.setdefault(DEFAULT_AGENT, DEFAULT_REGISTRY)
-    return (*found, Layer(PACKAGED, LIBRARY, LIBRARY, listed))
+    return _asked_for((*found, Layer(PACKAGED, LIBRARY, LIBRARY, listed)), settings)
+
+
+def _asked_for(layers: tuple[Layer, ...], settings: Mapping[str, str] | None) -> tuple[Layer, ...]:
+    """The one layer that the settings name, or all of them."""
+    wanted = (settings or {}).get("layer")
+    if not wanted:
+        return layers
+    if wanted not in ORIGINS:
+        raise Invalid(f"No such layer: {wanted[:40]}", f"One of: {', '.join(ORIGINS)}.")
+    chosen = tuple(layer for layer in layers if layer.origin == wanted)
+    if not chosen:
+        raise Invalid("The user layer is this project's", "Use --layer project.")
+    return chosen
 
 
 def _configured(path: str) -> dict[str, str]:

@@ -33,13 +33,9 @@ class Home:
         self.profile = profile
         self.directory = directory
 
-    def template(
-        self, edition: str = "", adaptation: str = "", *, strict: bool = False
-    ) -> Template | None:
-        """The first that exists: the variant, without its adaptation, then the default edition."""
+    def template(self, edition: str = "", adaptation: str = "") -> Template | None:
+        """The variant, or else the same edition without its adaptation."""
         steps = [(edition or DEFAULT, adaptation), (edition or DEFAULT, "")]
-        if not strict:
-            steps += [(DEFAULT, adaptation), (DEFAULT, "")]
         tried: list[str] = []
         for step in dict.fromkeys(steps):
             path = join(self.directory, file_name(*step))
@@ -72,7 +68,10 @@ def variants_of(names: Iterable[str]) -> list[tuple[str, str]]:
 def find_home(
     agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
 ) -> Home | None:
-    """The directory of a command in the strongest layer that has any template for it."""
+    """The directory of a command in the strongest layer that has any template for it.
+
+    A layer whose registry lists the command speaks for it, so no weaker layer's prompt is taken.
+    """
     if not all(map(is_name, (agent, *address))):
         return None
     layers = find_layers(settings)
@@ -107,4 +106,6 @@ def _home_in(layers: tuple[Layer, ...], agent: str, address: tuple[str, str, str
             directory = join(profile.prompts, c2, c3)
             if variants(directory):
                 return Home(layer, profile, directory)
+        if layer.lists(agent, address):
+            return None
     return None

@@ -50,9 +50,9 @@ class Registry:
 class Shelf:
     """One agent's registry in one project, read again when files changed."""
 
-    def __init__(self, agent: str, project: str) -> None:
+    def __init__(self, agent: str, project: str, layer: str = "") -> None:
         self.agent = agent
-        self._project = project
+        self._settings = {"project": project, "layer": layer}
         self._lock = threading.Lock()
         self._registry: Registry | None = None
         self._stamp: object = None
@@ -84,7 +84,7 @@ class Shelf:
 
     def _look(self) -> None:
         started = time.monotonic()
-        layers = find_layers({"project": self._project})
+        layers = find_layers(self._settings)
         folders = [folder for layer in layers for folder in find_folders(layer, self.agent)]
         files = _registry_stamps(layers, self.agent)
         stamp = (files, tuple((f.layer.origin, f.directory, f.stamps) for f in folders))
@@ -118,7 +118,7 @@ class Shelf:
             taken = {command.address for command in shown}
             for command in merged(records, [d.command for d in declared]):
                 (hidden if command.address in taken else shown).append(command)
-        if failure is None and not found_file and not shown:
+        if failure is None and not found_file and not _speaks(layers[0], shown):
             failure = _no_registry(self.agent, layers[0])
         return Registry(tuple(shown), tuple(hidden), tuple(broken), failure)
 
@@ -158,9 +158,19 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return state.st_mtime_ns, state.st_size
 
 
+def _speaks(strongest: Layer, shown: list[Command]) -> bool:
+    """Whether there is something to show: packaged commands do not stand in for a set-up project's."""
+    if strongest.origin == PACKAGED or not os.path.isdir(strongest.base):
+        return bool(shown)
+    return any(command.origin != PACKAGED for command in shown)
+
+
 def _no_registry(agent: str, layer: Layer) -> RegistryFailure:
     agents = ", ".join(layer.listed)
-    hint = f"Agents here: {agents}. Write the file, or name its path in {CONFIG_FILES[0]}."
+    hint = (
+        f"Agents here: {agents}. Write the file, or name its path in {CONFIG_FILES[0]}. "
+        f"Packaged commands: --layer {PACKAGED}."
+    )
     return RegistryFailure(layer.registry_path(agent), "File not found", hint)
 
 
@@ -197,12 +207,12 @@ def shelf(agent: str, settings: Mapping[str, str] | None = None) -> Shelf:
     if not is_name(agent):
         path = ".agent/<agent>/registry.json"
         raise RegistryFailure(path, "Not a usable agent name", "Leave it out, or write `climpt`.")
-    return _shelf(agent, project_root(settings))
+    return _shelf(agent, project_root(settings), (settings or {}).get("layer", ""))
 
 
 @lru_cache(maxsize=64)
-def _shelf(agent: str, project: str) -> Shelf:
-    return Shelf(agent, project)
+def _shelf(agent: str, project: str, layer: str) -> Shelf:
+    return Shelf(agent, project, layer)
 
 
 def usable(registry: Registry) -> tuple[Command, ...]:

@@ -16,6 +16,7 @@ from clew.commands.files.declarations import (
 )
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import RegistryFailure
+from clew.commands.files.layers import LARGEST_REGISTRY
 from clew.commands.model import Command, Options
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, NotFound
@@ -23,7 +24,6 @@ from clew.kit.files import write_atomic
 
 VERSION = "1.0.0"
 DESCRIPTION = "Commands of this project"
-LARGEST_REGISTRY = 64 << 20
 _REPAIR = "Repair the file, or regenerate it: clew command export"
 
 

@@ -9,7 +9,7 @@ from os.path import join
 
 from clew.commands.files.declarations import is_name
 from clew.commands.files.disk import confined, directories, entries, read_text
-from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Layer, Profile
+from clew.commands.files.layers import DEFAULT_AGENT, HOME, PACKAGED, Layer, Profile
 from clew.commands.files.templates import file_name, variants_of
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import declared_command
@@ -69,9 +69,17 @@ def find_folders(layer: Layer, agent: str, within: tuple[str, ...] = ()) -> Iter
 
 def _profiles(layer: Layer, agent: str, c1: str) -> list[Profile]:
     try:
-        return layer.prompt_directories(agent, c1)
+        found = layer.prompt_directories(agent, c1)
     except ClewError:  # lint reports a configuration that cannot be used
         return []
+    return [one for one in found if agent != DEFAULT_AGENT or not _is_another_agents(layer, one)]
+
+
+def _is_another_agents(layer: Layer, profile: Profile) -> bool:
+    """Whether prompts lie in the directory of an agent of its own, `.agent/<agent>`."""
+    agents, own = os.path.split(join(layer.root, HOME))
+    inside = os.path.relpath(profile.prompts, agents).split(os.sep)
+    return layer.origin != PACKAGED and inside[0] not in (own, "..")
 
 
 def _folders_below(layer: Layer, c1: str, profile: Profile) -> Iterator[Folder]:

@@ -15,25 +15,20 @@ USAGE = "climpt DOMAIN ACTION TARGET [-e=EDITION] [-a=ADAPTATION] [-f=FILE] [--u
 _HINT = f"Usage: {USAGE}"
 
 _OPTIONS = {
-    "edition": ("e", "edition"),
+    "edition": ("e", "edition", "i", "input"),
     "adaptation": ("a", "adaptation"),
     "file": ("f", "from", "file"),
-    "destination": ("d", "destination"),
-    "output": ("o", "output"),
+    "destination": ("o", "destination", "d"),
+    "write": ("write",),
+    "layer": ("layer",),
     "config": ("c", "config"),
     "agent": ("agent",),
     "project": ("project",),
 }
 _FLAGS = {"strict": "strict", "compat": "compatible", "force": "force"}
 _BY_WORD = {word: option for option, words in _OPTIONS.items() for word in words}
-# Options that a request has members for; of both, the destination wins.
-_MEMBERS = {
-    "edition": "edition",
-    "adaptation": "adaptation",
-    "file": "file",
-    "output": "destination",
-    "destination": "destination",
-}
+# Options that a request has members for.
+_MEMBERS = ("edition", "adaptation", "file", "destination", "layer")
 _TEXT_KEYS = ("stdin", "text", "input", "input_text")
 
 
@@ -160,9 +155,9 @@ def _take_member(request: Request, key: str, value: Any) -> None:
             raise Invalid(f"{key} must be true or false")
         setattr(request, _FLAGS[word], value)
     elif option in _MEMBERS:
-        setattr(request, _MEMBERS[option], _scalar(key, value))
+        setattr(request, option, _scalar(key, value))
     else:
-        known = ("edition", "adaptation", "file", "destination", "stdin", "uv", "strict", "compat")
+        known = (*_MEMBERS, "stdin", "uv", "strict", "compat")
         raise Invalid(f"No such option: {key}", f"Options: {', '.join(known)}.")
 
 

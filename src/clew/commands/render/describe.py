@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os.path import join
 from typing import Any
 
 from clew.commands.files.declarations import nearest
 from clew.commands.files.disk import read_text
 from clew.commands.files.errors import CommandFailure, CommandNotFound, ExecutionFailure
-from clew.commands.files.layers import DEFAULT_AGENT, configured_label
+from clew.commands.files.layers import DEFAULT_AGENT, configured_label, find_layers
 from clew.commands.files.templates import Home, file_name, find_home, readings, variants
 from clew.commands.model import Command
 from clew.commands.registry.registry import load_commands
@@ -65,28 +66,37 @@ def explain_miss(
 ) -> CommandFailure:
     """The failure for an address that has no template anywhere."""
     labels: list[str] = []
+    failed: CommandFailure | None = None
     for owner, same in readings(agent, address):
         try:
             commands = load_commands(owner, settings)
         except CommandFailure as failure:
-            if owner == agent:
-                return failure
+            failed = failed or (failure if owner == agent else None)
             continue
         listed = next((command for command in commands if command.address == same), None)
         if listed is not None:
-            return _without_template(listed)
+            return _without_template(listed, settings)
         labels += [_label(command, agent) for command in commands]
+    if failed and not labels:
+        return failed
     near = nearest(" ".join(address), labels)
     hint = f"Did you mean {' or '.join(near)}?" if near else "See: clew command list"
     return CommandNotFound(address, hint, near)
 
 
-def _without_template(command: Command) -> ExecutionFailure:
+def _without_template(command: Command, settings: Mapping[str, str] | None) -> ExecutionFailure:
+    """The failure that names the file to write, and the layer that has a prompt of that name."""
     label = configured_label(command.agent, command.address)
+    layers = find_layers(settings)
+    own = next(layer for layer in layers if layer.origin == command.origin)
+    c1, c2, c3 = command.address
+    place = own.prompt_directories(command.agent, c1)[0].prompts
+    hint = f"It is listed in {command.source}. Write the file: clew command new {label}"
+    for layer in layers[layers.index(own) + 1 :]:
+        if find_home(command.agent, command.address, {**(settings or {}), "layer": layer.origin}):
+            hint += f". The {layer.origin} prompt of that name: --layer {layer.origin}"
     return ExecutionFailure(
-        label,
-        f"Template not found: {'/'.join(command.address)}/{file_name('default')}",
-        f"It is listed in {command.source}. Write the template: clew command new {label}",
+        label, f"Template not found: {join(place, c2, c3, file_name('default'))}", hint
     )
 
 

@@ -17,7 +17,7 @@ from clew.commands.files.declarations import (
 )
 from clew.commands.files.disk import is_inside, read_text
 from clew.commands.files.errors import CommandNotFound, ExecutionFailure
-from clew.commands.files.layers import DEFAULT_AGENT, configured_label
+from clew.commands.files.layers import DEFAULT_AGENT, PROJECT, configured_label
 from clew.commands.files.templates import DEFAULT, file_name, find_home, variants
 from clew.commands.render.render import (
     DESTINATION,
@@ -54,6 +54,7 @@ class Request:
         self.adaptation = ""
         self.file = ""
         self.destination = ""
+        self.layer = ""
         self.text: str | None = None
         self.variables: dict[str, str] = {}
         self.strict = False
@@ -87,6 +88,12 @@ class Rendered:
         return [*self.problems, *self.notes]
 
     @property
+    def remarks(self) -> list[str]:
+        """The warnings, after whose prompt it is where it is not the project's own."""
+        origin = self.home.layer.origin
+        return [*([] if origin == PROJECT else [f"{origin} prompt"]), *self.warnings]
+
+    @property
     def accepts_input(self) -> bool:
         """Whether the frontmatter says that the command takes standard input."""
         options = self.meta.get("options")
@@ -107,6 +114,8 @@ class Rendered:
 
 def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rendered:
     """Render a command."""
+    if request.layer:
+        settings = {**(settings or {}), "layer": request.layer}
     try:
         home = _home(request, settings)
         result = Rendered(request, home, _template(request, home))
@@ -134,8 +143,7 @@ def _home(request: Request, settings: Mapping[str, str] | None) -> Home:
 
 
 def _template(request: Request, home: Home) -> Template:
-    strict = request.strict or request.compatible
-    found = home.template(request.edition, request.adaptation, strict=strict)
+    found = home.template(request.edition, request.adaptation)
     if found is not None:
         return found
     edition = request.edition or DEFAULT
@@ -184,13 +192,13 @@ def _values(result: Rendered) -> dict[str, str]:
     }
     if request.file:
         values[FILE] = abspath(join(request.base, request.file))
-        if not lexists(values[FILE]):
-            result.problems.append(f"No such file: {values[FILE]}")
+        if not request.compatible and not lexists(values[FILE]):
+            raise Invalid(f"No such file: {values[FILE]}", "Name an existing file with -f.")
     prefix = result.home.profile.destination_prefix
     if request.compatible and prefix + request.destination:
         glued = prefix + request.destination
         values[DESTINATION] = abspath(join(result.home.profile.working, glued))
-    elif request.destination:
+    elif prefix or request.destination:
         values[DESTINATION] = abspath(join(request.base, prefix, request.destination))
     text = _input(result)
     if text:

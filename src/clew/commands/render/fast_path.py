@@ -16,7 +16,7 @@ from clew.commands.render.streams import read_standard_input, unread_input
 from clew.kit.errors import ClewError
 from clew.kit.text.display import terminal_text
 
-_SLOW_OPTIONS = ("output", "project")
+_SLOW_OPTIONS = ("write", "project")
 
 
 def run(words: list[str]) -> int | None:
@@ -33,7 +33,7 @@ def run(words: list[str]) -> int | None:
         data = terminal_text(result.prompt).encode("utf-8")
     except (ClewError, OSError, UnicodeError):
         return None
-    return _written(data, [*result.warnings, *unread_input(request.text)])
+    return _written(data, [*result.remarks, *unread_input(request.text)])
 
 
 def is_a_prompt(words: list[str]) -> bool:

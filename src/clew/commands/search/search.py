@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clew.commands.files.declarations import is_name, nearest
-from clew.commands.files.layers import DEFAULT_AGENT
+from clew.commands.files.errors import RegistryFailure
+from clew.commands.files.layers import DEFAULT_AGENT, PROJECT
 from clew.commands.registry.registry import known_agents, shelf
 from clew.commands.search.ranking import ALGORITHMS, DEFAULT_LIMIT, CommandIndex, Hit
 from clew.kit.errors import Invalid
@@ -41,8 +42,13 @@ def search(  # noqa: PLR0913 - each is a setting of its own
     count = max(1, min(limit, MOST_RESULTS))
     agents = known_agents(settings) if agent == ALL_AGENTS else (agent,)
     hits: list[Hit] = []
+    failures: list[RegistryFailure] = []
     for name in agents:
-        index = shelf(name, settings).prepared(CommandIndex)
+        try:
+            index = shelf(name, settings).prepared(CommandIndex)
+        except RegistryFailure as failure:
+            failures.append(failure)
+            continue
         if any(asked):
             hits += index.search(
                 asked[0],
@@ -53,6 +59,8 @@ def search(  # noqa: PLR0913 - each is a setting of its own
                 target=asked[2],
                 explain=explain,
             )
+    if len(failures) == len(agents):
+        raise failures[0]
     hits.sort(key=lambda hit: -hit.score)
     return [_record(hit, explain=explain, all_agents=len(agents) > 1) for hit in hits[:count]]
 
@@ -66,7 +74,8 @@ def _record(hit: Hit, *, explain: bool, all_agents: bool) -> dict[str, Any]:
     }
     if all_agents:
         found["agent"] = command.agent
-    if explain:
+    if explain or command.origin != PROJECT:
         found["origin"] = command.origin
+    if explain:
         found["why"] = list(hit.why)
     return found
