@@ -160,13 +160,13 @@ def test_a_failure_of_another_agents_command_names_its_configuration(project, to
     assert "# Gone file" in tools.text("execute", **asked[0], **address)
 
 
-def test_searching_takes_an_algorithm_though_the_schema_is_the_documented_one(tools):
+def test_searching_takes_the_documented_algorithm(tools):
     query = "group changes and commit"
     plain = tools.found("search", query=query, algorithm="cosine")
     assert len(plain) == 3
     assert plain[0]["score"] < tools.found("search", query=query)[0]["score"]
     listed = {tool["name"]: tool for tool in tools.server.result("tools/list")["tools"]}
-    assert list(listed["search"]["inputSchema"]["properties"]) == ["query", "agent"]
+    assert list(listed["search"]["inputSchema"]["properties"]) == ["query", "agent", "algorithm"]
     wrong = tools.call("search", query=query, algorithm="magic")
     assert wrong["isError"] is True
     assert "algorithm must be one of ranked" in wrong["content"][0]["text"]

@@ -23,7 +23,9 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _POSITIONAL = re.compile(r"\$([1-9])(?!\d)")
 _DOUBLE = re.compile(r"\{\{\s*([A-Za-z][\w-]*)\s*\}\}")
 _RUNS = re.compile(r"(?m)(^|\s)!`|(^|\s)@[\w./~-]+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
 _MOST_FILES = 2000
+_LONGEST_DESCRIPTION = 300
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,22 @@ def _incoming(
         c2,
         c3,
         title=title,
-        description=text_of(found.get("description")) or first_line(body, 200),
+        description=text_of(found.get("description")) or purpose_of(body),
         options=Options(edition=("default",), stdin=INPUT in asked),
         variables=tuple(
             Variable(one.removeprefix(VARIABLE)) for one in asked if one.startswith(VARIABLE)
         ),
     )
     return Incoming(command, command_text(command, converted), path, tuple(notes))
+
+
+def purpose_of(body: str) -> str:
+    """The first sentence below the headings; the first heading where there is nothing else."""
+    for line in body.split("\n", 60):
+        text = line.strip()
+        if text[:1].isalnum() and len(text.split()) > 3:
+            return _SENTENCE.split(text, 1)[0][:_LONGEST_DESCRIPTION]
+    return first_line(body, _LONGEST_DESCRIPTION)
 
 
 def _address(kind: str, name: tuple[str, ...], domain: str | None) -> tuple[str, str, str]:

@@ -1,14 +1,18 @@
 """Searching commands: how well each answers a query, from 0 to 1.
 
-A query is a list of terms, and a term is one idea with the words that may stand for it. A command's
-score is the part of the query that it covers: rare terms count for more than common ones, a word
-in the name for more than one in the description, a synonym or a misspelt word for less than the
-word itself. So 1 means that the name has every word, and half a score half an answer.
+A query is a list of terms, and a term is one idea with the words that may stand for it. How well a
+command's name and description answer is the part of the query that they cover: rare terms count
+for more than common ones, a word in the name for more than one in the description, a synonym or a
+misspelt word for less than the word itself. The template's text and, where the embedding is
+installed, the meaning are further witnesses; each takes away a part of what is still open, so that
+none of them can lower a score. So 1 means that the name has every word. The weights were chosen on
+two registries that others made, and judged on three more (`benchmarks/commands`).
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +21,7 @@ from operator import itemgetter
 
 from clew.commands.model import Command
 from clew.commands.search.cosine import PLAIN_ALGORITHMS, PlainIndex
+from clew.commands.search.meaning import Meaning, meaning_of
 from clew.commands.search.terms import Reader, Term, Tokens
 from clew.commands.search.tokens import (
     LONGEST_TEXT,
@@ -31,7 +36,6 @@ from clew.commands.search.vocabulary import Expression
 RANKED = "ranked"
 ALGORITHMS = (RANKED, *PLAIN_ALGORITHMS)
 
-FLOOR = 0.2
 DEFAULT_LIMIT = 3
 
 _NAME_WEIGHT = 3.0
@@ -56,6 +60,14 @@ _UNKNOWN_WORTH = 0.5
 _ELSEWHERE_WORTH = 0.75
 _NAME_SHARE = 0.2
 _CANDIDATES = 48
+# What a witness takes away of the open part when it is fully sure.
+_BODY_SHARE = 0.8
+_MEANING_SHARE = 0.8
+_BODY_MEANING_SHARE = 0.4
+# Without any word in the name or the description, no witness makes a moderate match.
+_TRUST = 0.5
+_BODY_LENGTH = 600
+_LONGEST_BODY = 8000
 _NONE: dict[int, float] = {}
 
 
@@ -104,13 +116,15 @@ class CommandIndex:
             )
         read = self._reader.terms
         terms = [*read(query), *read(action or "", "c2"), *read(target or "", "c3")]
-        for term in terms:
-            term.documents = self._documents(term)
-        self._weigh(terms)
-        scores = self._scores(terms, c1, max(_CANDIDATES, 2 * limit))
+        count = max(_CANDIDATES, 2 * limit)
+        asked = " ".join(part for part in (query, action, target) if part)
+        if any(term.meant != term.word for term in terms):
+            asked = " ".join(term.meant for term in terms)
+        near = self._near(asked, count)
+        scores = self._scores(terms, near, c1, count)
         return [
-            Hit(self._commands[number], score, self._why(number, terms) if explain else ())
-            for number, score in _best(scores, limit, FLOOR)
+            Hit(self._commands[number], score, self._why(number, terms, near) if explain else ())
+            for number, score in _in_order(scores, limit)
         ]
 
     def _plain_hits(self, scores: dict[int, float], limit: int, c1: str | None) -> list[Hit]:
@@ -140,7 +154,27 @@ class CommandIndex:
 
     @cached_property
     def _reader(self) -> Reader:
-        return Reader(self._postings, [*self._name_tokens.words(), *self._text_tokens.words()])
+        known = {**self._bodies, **self._postings}
+        return Reader(known, [*self._name_tokens.words(), *self._text_tokens.words()])
+
+    @cached_property
+    def _bodies(self) -> dict[str, dict[int, float]]:
+        """How much the templates' texts have of each token; a long text needs it more often."""
+        postings: dict[str, dict[int, float]] = {}
+        for number, command in enumerate(self._commands):
+            tokens = self._text_tokens.of(command.body[:_LONGEST_BODY])
+            damping = _SATURATION * (0.25 + 0.75 * len(tokens) / _BODY_LENGTH)
+            for token, times in Counter(tokens).items():
+                postings.setdefault(token, {})[number] = times / (times + damping)
+        return postings
+
+    @cached_property
+    def _meaning(self) -> Meaning | None:
+        return meaning_of(self._commands)
+
+    def _near(self, query: str, count: int) -> dict[int, tuple[float, float]]:
+        # Small words alone mean nothing.
+        return self._meaning.near(query, count) if self._skip and self._meaning else {}
 
     @cached_property
     def _placed(self) -> dict[str, dict[int, float]]:
@@ -161,12 +195,16 @@ class CommandIndex:
     def _plain(self) -> PlainIndex:
         return PlainIndex(self._commands)
 
-    def _documents(self, term: Term) -> dict[int, float]:
+    def _documents(self, term: Term, *, body: bool = False) -> dict[int, float]:
         """How well each command has the term, by the best of its ways."""
         best: dict[int, float] = {}
         so_far = best.get
         for expression, (worth, _) in term.ways.items():
-            for matches, share in self._matches(expression, term.place):
+            for matches, share in (
+                [(_having_all(self._bodies, expression), 1.0)]
+                if body
+                else self._matches(expression, term.place)
+            ):
                 most = worth * share
                 for number, match in matches.items():
                     value = most * match
@@ -192,29 +230,53 @@ class CommandIndex:
         for term in terms:
             if known and not term.documents:
                 term.weight = term.share * sum(known) / len(known) * _UNKNOWN_WORTH
-        total = sum(term.weight for term in terms)
+        total = sum(term.weight for term in terms) or 1.0
         for term in terms:
             term.weight /= total
 
     def _rarity(self, having: int) -> float:
         return log(1 + (len(self._commands) - having + 0.5) / (having + 0.5))
 
-    def _scores(self, terms: list[Term], c1: str | None, count: int) -> dict[int, float]:
-        """Scores of the commands that cover most of the query."""
+    def _scores(
+        self, terms: list[Term], near: dict[int, tuple[float, float]], c1: str | None, count: int
+    ) -> dict[int, tuple[float, float]]:
+        """What orders the commands that some witness speaks for, and the score of each."""
+        texts = self._covered(terms, body=True)
+        covered = self._covered(terms)
+        numbers = {*_most(covered, count), *_most(texts, count), *near}
+        if c1 is not None:
+            numbers = {n for n in (*covered, *texts, *near) if self._commands[n].c1 == c1}
+        said = _said(terms)
+        scores: dict[int, tuple[float, float]] = {}
+        for number in numbers:
+            named = self._named(number, said)
+            part = covered.get(number, 0.0) * (1 - _NAME_SHARE + _NAME_SHARE * named)
+            part = min(1.0, part)
+            like, body_like = near.get(number, (0.0, 0.0))
+            doubt = (
+                (1 - _BODY_SHARE * texts.get(number, 0.0))
+                * (1 - _MEANING_SHARE * like)
+                * (1 - _BODY_MEANING_SHARE * body_like)
+            )
+            trust = min(1.0, _TRUST + part)
+            scores[number] = (
+                1 - (1 - part) * doubt,
+                round(part + (1 - part) * (1 - doubt) * trust, 6),
+            )
+        return scores
+
+    def _covered(self, terms: list[Term], *, body: bool = False) -> dict[int, float]:
+        """The part of the query that each command's words, or its template's, cover."""
+        for term in terms:
+            term.documents = self._documents(term, body=body)
+        self._weigh(terms)
         covered: dict[int, float] = {}
         so_far = covered.get
         for term in terms:
             weight = term.weight
             for number, match in term.documents.items():
                 covered[number] = so_far(number, 0.0) + weight * match
-        if c1 is not None:
-            covered = {n: part for n, part in covered.items() if self._commands[n].c1 == c1}
-        said = _said(terms)
-        scores: dict[int, float] = {}
-        for number, part in heapq.nlargest(count, covered.items(), key=itemgetter(1)):
-            named = self._named(number, said)
-            scores[number] = min(1.0, round(part * (1 - _NAME_SHARE + _NAME_SHARE * named), 6))
-        return scores
+        return covered
 
     def _named(self, number: int, said: dict[str, float]) -> float:
         """How much of the command's action and target the query names."""
@@ -226,12 +288,18 @@ class CommandIndex:
             total += rarity
         return named / total if total else 0.0
 
-    def _why(self, number: int, terms: list[Term]) -> tuple[str, ...]:
+    def _why(
+        self, number: int, terms: list[Term], near: dict[int, tuple[float, float]]
+    ) -> tuple[str, ...]:
         texts = _fields(self._commands[number])
         fields = {field: set(self._tokens(field, text)) for field, text in texts.items()}
         words = [word for text in texts.values() for p in pieces(text) for word in parts_of(p)]
         spelt = {stem(word): word for word in reversed(words)}
-        return tuple(_reason(term, fields, spelt) for term in terms)
+        fields["body"] = {token for token, having in self._bodies.items() if number in having}
+        reasons = [_reason(term, fields, spelt) for term in terms]
+        if number in near:
+            reasons.append(f"meaning: {near[number][0]:.2f}")
+        return tuple(reasons)
 
 
 def _stems(name: str) -> list[str]:
@@ -270,10 +338,23 @@ def _said(terms: list[Term]) -> dict[str, float]:
     return said
 
 
-def _best(scores: dict[int, float], limit: int, least: float = 0.0) -> list[tuple[int, float]]:
+def _most(parts: dict[int, float], count: int) -> list[int]:
+    return [number for number, _ in heapq.nlargest(count, parts.items(), key=itemgetter(1))]
+
+
+def _in_order(scores: dict[int, tuple[float, float]], limit: int) -> list[tuple[int, float]]:
+    """The best commands, each with its score, which is never above that of a better one."""
+    best, least = [], 1.0
+    for number, _ in _best({n: order for n, (order, _) in scores.items()}, limit):
+        least = min(least, scores[number][1])
+        best.append((number, least))
+    return best
+
+
+def _best(scores: dict[int, float], limit: int) -> list[tuple[int, float]]:
     """The highest scores; commands that score alike stay in their order."""
     rated = sorted((-score, number) for number, score in scores.items() if score > 0)
-    return [(n, -score) for score, n in rated[: max(limit, 0)] if -score >= least]
+    return [(n, -score) for score, n in rated[: max(limit, 0)]]
 
 
 def _reason(term: Term, fields: dict[str, set[str]], spelt: dict[str, str]) -> str:

@@ -38,10 +38,11 @@ class Term:
     A search adds the commands that have it, how well each does, and what it weighs.
     """
 
-    __slots__ = ("documents", "place", "share", "ways", "weight", "word")
+    __slots__ = ("documents", "meant", "place", "share", "ways", "weight", "word")
 
     def __init__(self, word: str, share: float = 1.0) -> None:
         self.word = word
+        self.meant = word  # the right spelling, where that was guessed
         self.share = share
         self.place: str | None = None
         self.ways: dict[Expression, tuple[float, str]] = {}
@@ -135,6 +136,7 @@ class Reader:
             for other in known_longer if len(known_longer) <= _MOST_BEGINNINGS else ():
                 term.allow((other,), _BEGINNING_WORTH, BEGINNING)
         for other, alike in self._spelling.nearest(word):
+            term.meant = other if term.meant == word else term.meant
             self._allow_with_synonyms(term, (stem(other),), alike, SPELLING)
 
     def _japanese(self, run: str) -> Iterator[Term]:

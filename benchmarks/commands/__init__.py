@@ -1,0 +1,1 @@
+"""Search of commands, judged on registries and texts that other people wrote."""
