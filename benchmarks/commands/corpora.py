@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clew.commands.authoring.imports import read_source
+from clew.commands.exchange.imports import read_source
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import read_registry
 from clew.kit.text.frontmatter import read_leniently

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from os.path import dirname, join
+
 import click
 
 from clew.cli.commands.use import address_arguments, settings_of, shared_options
 from clew.cli.core.app import command
 from clew.cli.core.editor import edit_file
 from clew.cli.core.options import flag, project_option, repeatable
+from clew.commands.exchange.formats import KINDS
+from clew.commands.exchange.imports import Incoming
 from clew.commands.files.layers import Layer
 from clew.commands.model import Command
 from clew.commands.registry.drift import Finding
@@ -15,7 +19,6 @@ from clew.kit.errors import UsageError
 from clew.kit.outcome import Hint, Outcome, Table
 
 _address_argument = click.argument("address", nargs=-1, metavar="[C1] [C2] [C3]")
-_KINDS = ("registry", "claude", "skill", "cursor", "fabric")
 
 
 def _layer(project: str | None, *, user: bool) -> Layer:
@@ -155,7 +158,7 @@ def test_commands(
 @click.option(
     "--to",
     "kind",
-    type=click.Choice(_KINDS),
+    type=click.Choice(KINDS),
     default="registry",
     show_default=True,
     help="Output format: registry.json, or another program's.",
@@ -174,19 +177,27 @@ def export(
     force: bool,
     dry_run: bool,
 ) -> Outcome:
-    """Export commands as registry.json or for another program."""
-    from clew.commands.authoring.export import PLACES, export_files, write_all
+    """Export commands as registry.json or for another program.
+
+    `climpt export skills` writes a plugin for Claude Code with the commands as skills.
+    """
+    from clew.commands.exchange.export import PLUGIN_NAME, export_files, write_all
+    from clew.commands.exchange.formats import FORMATS, PLUGIN
     from clew.commands.files.layers import project_root
     from clew.commands.registry.registry import shelf, unique, usable
 
     settings = settings_of(project)
     registry = shelf(agent, settings).registry(fresh=True)
+    if address == ("skills",) and not any(one.c1 == "skills" for one in registry.commands):
+        kind, address = PLUGIN, ()
     # A registry file that cannot be read can still be replaced.
     there = registry.commands if kind == "registry" else usable(registry)
     commands = [one for one in unique(there) if one.address[: len(address)] == address]
     if kind == "registry":
         return _export_registry(commands, agent, settings, out, dry_run=dry_run)
-    target = out or f"{project_root(settings)}/{PLACES[kind]}"
+    target = (
+        out or f"{project_root(settings)}/{PLUGIN_NAME if kind == PLUGIN else FORMATS[kind].place}"
+    )
     files, skipped = export_files(commands, kind, target, settings)
     if not dry_run:
         write_all(files, force=force)
@@ -215,9 +226,20 @@ def _export_registry(
     )
 
 
+def _incoming_files(found: list[Incoming], targets: list[str]) -> dict[str, str | bytes]:
+    """The templates, and what lies beside them."""
+    files: dict[str, str | bytes] = {}
+    for one, target in zip(found, targets, strict=True):
+        files[target] = one.text
+        files |= {join(dirname(target), name): data for name, data in one.beside.items()}
+    return files
+
+
 @command(name="import")
 @click.argument("source")
-@click.option("--kind", type=click.Choice(_KINDS), help="Format of the source (default: detected).")
+@click.option(
+    "--kind", type=click.Choice(KINDS[:-1]), help="Format of the source (default: detected)."
+)
 @click.option("--c1", metavar="DOMAIN", help="Domain for the imported commands.")
 @flag("--user", "Store it for all your projects instead of this one.")
 @flag("--force", "Overwrite existing templates.")
@@ -233,10 +255,10 @@ def import_commands(
     force: bool,
     dry_run: bool,
 ) -> Outcome:
-    """Import Claude Code commands and skills, Cursor commands, Fabric patterns, or a registry."""
-    from clew.commands.authoring.export import write_all
-    from clew.commands.authoring.imports import read_source
+    """Import prompts of other programs, or a registry, and tell what was changed."""
     from clew.commands.authoring.templates import template_path
+    from clew.commands.exchange.export import write_all
+    from clew.commands.exchange.imports import read_source
     from clew.commands.files.declarations import check_name
 
     domain = check_name("domain", c1) if c1 else None
@@ -244,7 +266,7 @@ def import_commands(
     layer = _layer(project, user=user)
     targets = [template_path(layer, one.command.address) for one in found]
     if not dry_run:
-        write_all({t: one.text for t, one in zip(targets, found, strict=True)}, force=force)
+        write_all(_incoming_files(found, targets), force=force)
     rows = tuple((one.command.label, one.source, "; ".join(one.notes)) for one in found)
     data = [
         {

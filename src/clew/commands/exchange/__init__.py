@@ -1,0 +1,1 @@
+"""Commands from and for other programs: their files, their arguments."""

@@ -1,0 +1,171 @@
+"""How other programs write the arguments of a prompt, and how these become ours and back.
+
+A style turns a body around: `Style.into` gives it our placeholders, `Style.out` theirs. Both tell
+what they changed, since a person has to know what to type now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clew.commands.files.declarations import is_variable_name
+from clew.commands.render.render import (
+    DESTINATION,
+    FILE,
+    INPUT,
+    VARIABLE,
+    fill,
+    names_in,
+    placeholders,
+)
+
+_NUMBERED = re.compile(
+    r"(?P<all>\$ARGUMENTS\b(?!\[))|\$ARGUMENTS\[(?P<index>\d)\]|\$(?P<number>[1-9])(?!\d)"
+    r"|\$\{(?P<braced>[1-9])\}|\$(?P<name>[A-Z][A-Z0-9_]+)\b"
+)
+_GIVEN = re.compile(
+    r"\$\{(input:(?P<name>[\w-]+)(?::[^}]*)?|(?P<fixed>selection|selectedText|file))\}"
+)
+_TEMPLATED = re.compile(r"\{\{\s*([A-Za-z][\w-]*)\s*\}\}")
+_NAMED = re.compile(r"\$\$|\$\{?([A-Za-z_]\w*)\}?")
+_SHELL = frozenset({"HOME", "PATH", "PWD", "USER", "SHELL", "TMPDIR", "EDITOR"})
+
+Changes = dict[str, str]
+Hints = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to write arguments."""
+
+    read: Callable[[str, Hints, Changes], str]
+    values: Callable[[Sequence[str]], dict[str, str]]
+    hint: Callable[[Sequence[str]], str] = lambda _: ""
+
+    def into(self, body: str, hints: Hints = ()) -> tuple[str, Changes]:
+        """A foreign body with our placeholders, and what became what."""
+        changes: Changes = {}
+        return self.read(escaped(body), hints, changes), changes
+
+    def out(self, body: str) -> tuple[str, str]:
+        """Our body with foreign placeholders, and the hint that names the arguments."""
+        asked = [n.removeprefix(VARIABLE) for n in names_in(body) if n.startswith(VARIABLE)]
+        return fill(body, self.values(asked)), self.hint(asked)
+
+
+def escaped(body: str) -> str:
+    """The body with what would be a placeholder here kept as text."""
+    parts, position = [], 0
+    for start, end, _ in placeholders(body):
+        parts += [body[position:start], "\\", body[start:end]]
+        position = end
+    return "".join([*parts, body[position:]])
+
+
+def _variable(name: str, said: str, changes: Changes) -> str:
+    clean = name.strip().replace(" ", "-").lower()
+    if not is_variable_name(clean):
+        clean = f"arg-{clean}"
+    return changes.setdefault(said, f"{{{VARIABLE}{clean}}}")
+
+
+def _read_numbered(body: str, hints: Hints, changes: Changes) -> str:
+    def ours(found: re.Match[str]) -> str:
+        if found["all"]:
+            return changes.setdefault(found[0], f"{{{INPUT}}}")
+        if found["name"]:
+            known = found["name"].lower() in hints
+            return _variable(found["name"], found[0], changes) if known else found[0]
+        number = int(found["number"] or found["braced"] or 0) or int(found["index"]) + 1
+        name = hints[number - 1] if number <= len(hints) else f"arg{number}"
+        return _variable(name, found[0], changes)
+
+    return _NUMBERED.sub(ours, body)
+
+
+def _numbers(asked: Sequence[str]) -> dict[str, str]:
+    values = {VARIABLE + name: f"${number}" for number, name in enumerate(asked, 1)}
+    return {**values, **dict.fromkeys((INPUT, FILE, DESTINATION), "$ARGUMENTS")}
+
+
+def _read_given(body: str, hints: Hints, changes: Changes) -> str:
+    def ours(found: re.Match[str]) -> str:
+        if found["name"]:
+            return _variable(found["name"], found[0], changes)
+        return changes.setdefault(found[0], f"{{{FILE if found['fixed'] == 'file' else INPUT}}}")
+
+    return _GIVEN.sub(ours, body)
+
+
+def _inputs(asked: Sequence[str]) -> dict[str, str]:
+    values = {VARIABLE + name: f"${{input:{name}}}" for name in asked}
+    return {**values, INPUT: "${selection}", FILE: "${file}", DESTINATION: "${input:destination}"}
+
+
+def templated(whole: str) -> Style:
+    """`{{name}}`, where one name stands for everything that was typed."""
+
+    def read(body: str, hints: Hints, changes: Changes) -> str:
+        def ours(found: re.Match[str]) -> str:
+            if found[1] == whole:
+                return changes.setdefault(found[0], f"{{{INPUT}}}")
+            return _variable(found[1], found[0], changes)
+
+        converted = _TEMPLATED.sub(ours, body)
+        if INPUT in names_in(converted) or whole != "input":
+            return converted
+        return f"{converted}\n\n{{{INPUT}}}"
+
+    def values(asked: Sequence[str]) -> dict[str, str]:
+        return {
+            **{VARIABLE + name: f"{{{{{name}}}}}" for name in asked},
+            INPUT: f"{{{{{whole}}}}}",
+            **_spoken(FILE, DESTINATION),
+        }
+
+    return Style(read, values)
+
+
+def _read_named(body: str, hints: Hints, changes: Changes) -> str:
+    def ours(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return "$"
+        if name == "input":
+            return changes.setdefault(found[0], f"{{{INPUT}}}")
+        return found[0] if name in _SHELL else _variable(name, found[0], changes)
+
+    converted = _NAMED.sub(ours, body)
+    return converted if INPUT in names_in(converted) else f"{converted}\n\n{{{INPUT}}}"
+
+
+def _dollars(asked: Sequence[str]) -> dict[str, str]:
+    values = {VARIABLE + name: f"${name.replace('-', '_')}" for name in asked}
+    return {**values, INPUT: "$input", FILE: "$file", DESTINATION: "$destination"}
+
+
+def _spoken(*names: str) -> dict[str, str]:
+    texts = {INPUT: "text", FILE: "file", DESTINATION: "destination"}
+    return {name: f"(the {texts[name]} given with this command)" for name in names}
+
+
+def _words(asked: Sequence[str]) -> dict[str, str]:
+    """Placeholders as words, for programs without variables."""
+    return {**{VARIABLE + n: f"<{n}>" for n in asked}, **_spoken(INPUT, FILE, DESTINATION)}
+
+
+def _brackets(asked: Sequence[str]) -> str:
+    return " ".join(f"[{name}]" for name in asked)
+
+
+numbered = Style(_read_numbered, _numbers, _brackets)
+given = Style(_read_given, _inputs)
+named = Style(_read_named, _dollars)
+in_words = Style(_read_numbered, _words)
+
+
+def told(changes: Mapping[str, str]) -> list[str]:
+    """What became what, a line each."""
+    return [f"{theirs} is {ours} here" for theirs, ours in changes.items()]
