@@ -86,8 +86,10 @@ def test_two_files_that_would_be_one_command_are_refused(project):
 FOREIGN = [
     (
         ".github/prompts/new-form.prompt.md",
-        "---\nagent: 'agent'\ntools: ['githubRepo']\ndescription: 'Make a form'\n---\n"
-        "Make ${input:formName:MyForm} from ${selection}",
+        (
+            "---\nagent: 'agent'\ntools: ['githubRepo']\ndescription: 'Make a form'\n---\n"
+            "Make ${input:formName:MyForm} from ${selection}"
+        ),
         ("new", "form", "--uv-formname=Login"),
         "Make Login from words\n",
         "not kept: agent, tools",
@@ -115,8 +117,10 @@ FOREIGN = [
     ),
     (
         ".codex/prompts/draft-pr.md",
-        "---\ndescription: Draft a PR\nargument-hint: FILES=<paths> [PR_TITLE]\n---\n"
-        "Commit $FILES as $PR_TITLE in $HOME",
+        (
+            "---\ndescription: Draft a PR\nargument-hint: FILES=<paths> [PR_TITLE]\n---\n"
+            "Commit $FILES as $PR_TITLE in $HOME"
+        ),
         ("draft", "pr", "--uv-files=a.py", "--uv-pr_title=New"),
         "Commit a.py as New in $HOME\n",
         "$FILES is {uv-files} here",

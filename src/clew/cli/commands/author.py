@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from os.path import dirname, join
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -100,10 +101,17 @@ def edit(
 @command()
 @_address_argument
 @flag("--packaged", "Include the commands that come with Clew.")
+@flag("--fix", "Make the front matter say what the templates do.")
 @shared_options
-def lint(address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool) -> Outcome:
-    """Find errors and drift. Exit code 1 if there are errors."""
-    return _lint_outcome(_findings(agent, project, address, packaged=packaged), {})
+def lint(
+    address: tuple[str, ...], agent: str, project: str | None, *, packaged: bool, fix: bool
+) -> Outcome:
+    """Find errors, drift and commands never used. Exit code 1 if there are errors."""
+    from clew.commands.authoring.repair import repair
+
+    fixed = repair(agent, settings_of(project), address) if fix else []
+    findings = _findings(agent, project, address, packaged=packaged)
+    return _lint_outcome(findings, {"fixed": fixed})
 
 
 def _findings(
@@ -116,9 +124,10 @@ def _findings(
     return find_faults(agent, settings_of(project), address, packaged=packaged)
 
 
-def _lint_outcome(findings: list[Finding], data: dict[str, object]) -> Outcome:
+def _lint_outcome(findings: list[Finding], data: dict[str, Any]) -> Outcome:
     errors = sum(finding.level == "error" for finding in findings)
-    lines = [f"{f.level}: {f.message}\n  {f.where}\n  {f.fix}".rstrip() for f in findings]
+    lines = [f"fixed {path}" for path in data.get("fixed", ())]
+    lines += [f"{f.level}: {f.message}\n  {f.where}\n  {f.fix}".rstrip() for f in findings]
     lines.append(
         f"{errors} errors, {len(findings) - errors} warnings." if findings else "All well."
     )
@@ -231,7 +240,7 @@ def _incoming_files(found: list[Incoming], targets: list[str]) -> dict[str, str 
     files: dict[str, str | bytes] = {}
     for one, target in zip(found, targets, strict=True):
         files[target] = one.text
-        files |= {join(dirname(target), name): data for name, data in one.beside.items()}
+        files |= {str(Path(target).parent / name): data for name, data in one.beside.items()}
     return files
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from clew.cli.core.streams import say
 from clew.commands.files.layers import ORIGINS
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Hint, Outcome, Table
+from clew.kit.text.display import terminal_text
 
 command_group = LazyGroup(
     name="command",
@@ -50,28 +52,41 @@ def settings_of(project: str | None, layer: str | None = None) -> dict[str, str]
 @command(name="list")
 @click.option("--c1", metavar="DOMAIN", help="Only this domain.")
 @flag("--hidden", "Include commands hidden by a layer of higher precedence.")
+@flag("--usage", "Show how often each was used here, the most used first.")
 @layer_option
 @shared_options
 def list_commands(
-    c1: str | None, agent: str, project: str | None, layer: str | None, *, hidden: bool
+    c1: str | None,
+    agent: str,
+    project: str | None,
+    layer: str | None,
+    *,
+    hidden: bool,
+    usage: bool,
 ) -> Outcome:
     """List commands with their source and purpose."""
+    from clew.commands.files.layers import project_root
     from clew.commands.registry.registry import shelf, unique, usable
+    from clew.commands.registry.usage import uses
 
     registry = shelf(agent, settings_of(project, layer)).registry()
     shown = unique(usable(registry)) + (list(registry.hidden) if hidden else [])
     chosen = [one for one in shown if c1 in (None, one.c1)]
-    rows = tuple((one.c1, one.c2, one.c3, one.origin, one.description) for one in chosen)
+    counts = uses(project_root(settings_of(project)), agent)[0] if usage else {}
+    chosen.sort(key=lambda one: -counts.get(one.address, 0))
     data = [
         {
             **one.parts,
             "description": one.description,
             "origin": one.origin,
             "source": one.source,
+            **({"uses": counts.get(one.address, 0)} if usage else {}),
         }
         for one in chosen
     ]
-    table = Table(("c1", "c2", "c3", "origin", "description"), rows)
+    heads = ("c1", "c2", "c3", *(("uses",) if usage else ()), "origin", "description")
+    rows = tuple(tuple(str(one[head]) for head in heads) for one in data)
+    table = Table(heads, rows)
     return Outcome({"commands": data}, (table if rows else "No commands here.",))
 
 
@@ -172,6 +187,9 @@ Print the filled-in prompt of a command. Standard input is its input.
   -f, --from, --file PATH  file to work on
   -o, --destination PATH   destination of the result; only fills in {destination_path}
   --write FILE             write the prompt to a file
+  --copy                   copy the prompt to the clipboard too
+  --to AGENT               give the prompt to an agent (claude, codex, ...), or to the model
+                           that CLEW_MODEL names (--to model), and print the answer
   --layer NAME             only this layer: project, user or packaged
   --uv-NAME VALUE          value of a template variable
   -c, --config NAME        domain, instead of the first word
@@ -212,14 +230,18 @@ class _RunCommand(OutcomeCommand):
 )
 def run(words: tuple[str, ...]) -> Outcome:
     """Print the filled-in prompt of a command."""
+    from clew.cli.commands.delivery import answer_of, copy_text
     from clew.commands.render.arguments import read_words, request_from_words
-    from clew.commands.render.execute import execute
+    from clew.commands.render.execute import execute, open_variables
     from clew.commands.render.streams import read_standard_input, unread_input, write_guarded
 
     found = read_words(list(words))
     settings = settings_of(found.options.get("project"))
     request = request_from_words(found)
     request.read_input = read_standard_input
+    if os.isatty(0) and os.isatty(2):
+        for name, purpose in open_variables(request, settings):
+            request.variables[name] = click.prompt(terminal_text(purpose), err=True)
     result = execute(request, settings)
     program = click.get_current_context().find_root().info_name or "clew"
     if output := found.options.get("write"):
@@ -227,8 +249,12 @@ def run(words: tuple[str, ...]) -> Outcome:
         say(f"{program}: wrote {path}")
     for warning in (*result.remarks, *unread_input(request.text)):
         say(f"{program}: {warning}")
+    if "copy" in found.flags:
+        say(f"{program}: copied by {copy_text(result.prompt)}")
     data = {"prompt": result.prompt, **result.report()}
-    return Outcome(data, (result.prompt.removesuffix("\n"),))
+    if receiver := found.options.get("to"):
+        data["answer"] = answer_of(receiver, result.prompt)
+    return Outcome(data, (data.get("answer", result.prompt).removesuffix("\n"),))
 
 
 @command()

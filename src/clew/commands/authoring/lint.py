@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,12 +11,20 @@ from os.path import join
 from typing import Any
 
 from clew.commands.files.declarations import declared_variables, nearest, text_of
-from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, Layer, find_layers, profile_name
+from clew.commands.files.layers import (
+    DEFAULT_AGENT,
+    PACKAGED,
+    PROJECT,
+    Layer,
+    find_layers,
+    profile_name,
+)
 from clew.commands.files.templates import DEFAULT, variants
 from clew.commands.model import Options
 from clew.commands.registry.drift import Finding, registry_findings
 from clew.commands.registry.registry_file import read_options
 from clew.commands.registry.scan import Folder, find_folders
+from clew.commands.registry.usage import uses
 from clew.commands.render.render import DESTINATION, FILE, FIXED_NAMES, INPUT, VARIABLE, names_in
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import read_leniently
@@ -25,6 +34,7 @@ _C1_C2 = re.compile(r"[a-z]+(-[a-z]+)?\Z")
 _C3 = re.compile(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*\Z")
 _NAMES = (_C1_C2, _C1_C2, _C3)
 _LONGEST_DESCRIPTION = 1024
+_COUNTED_LONG_ENOUGH = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,21 @@ def lint(
             found += _folder_findings(folder)
         found += registry_findings(layer, agent, folders, within)
         found += _pattern_findings(layer, agent, folders)
+        if layer.origin == PROJECT:
+            found += _unused(layer, agent, folders)
     return list(dict.fromkeys(found))
+
+
+def _unused(layer: Layer, agent: str, folders: list[Folder]) -> Iterator[Finding]:
+    """Commands that nobody used here since uses are counted, if that is long enough to tell."""
+    counts, first = uses(layer.root, agent)
+    if not first or time.time() - first < _COUNTED_LONG_ENOUGH:
+        return
+    since = time.strftime("%Y-%m-%d", time.localtime(first))
+    for folder in folders:
+        if folder.address not in counts:
+            text = f"{' '.join(folder.address)} was never used here since {since}"
+            yield Finding("never-used", "warning", folder.directory, text, "Remove it, or keep it.")
 
 
 def _folder_findings(folder: Folder) -> Iterator[Finding]:

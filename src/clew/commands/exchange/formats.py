@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,24 +61,6 @@ class Foreign:
         return tuple(key for key in self.fields if key not in _KEPT)
 
 
-@dataclass(frozen=True)
-class Format:
-    """One program's way to keep prompts.
-
-    `main` is the file's name where a prompt is a directory; otherwise `ending` is its ending.
-    """
-
-    name: str
-    place: str
-    style: Style
-    path: Callable[[tuple[str, str, str]], str]
-    write: Callable[[Command, str, str], str]
-    read: Callable[[str], Foreign] = field(default=lambda text: read_markdown(text))
-    ending: str = ".md"
-    main: str = ""
-    marks: tuple[str, ...] = ()
-
-
 def read_markdown(text: str) -> Foreign:
     """Front matter and a body; what is no YAML is read line by line, as these programs do."""
     document = split_document(text)
@@ -100,6 +82,24 @@ def _plain_fields(yaml: str) -> dict[str, str]:
         elif last and line.strip():
             fields[last] = f"{fields[last]} {line.strip()}".strip()
     return fields
+
+
+@dataclass(frozen=True)
+class Format:
+    """One program's way to keep prompts.
+
+    `main` is the file's name where a prompt is a directory; otherwise `ending` is its ending.
+    """
+
+    name: str
+    place: str
+    style: Style
+    path: Callable[[tuple[str, str, str]], str]
+    write: Callable[[Command, str, str], str]
+    read: Callable[[str], Foreign] = read_markdown
+    ending: str = ".md"
+    main: str = ""
+    marks: tuple[str, ...] = ()
 
 
 def _read_toml(text: str) -> Foreign:

@@ -20,12 +20,13 @@ _OPTIONS = {
     "file": ("f", "from", "file"),
     "destination": ("o", "destination", "d"),
     "write": ("write",),
+    "to": ("to",),
     "layer": ("layer",),
     "config": ("c", "config"),
     "agent": ("agent",),
     "project": ("project",),
 }
-_FLAGS = {"strict": "strict", "compat": "compatible", "force": "force"}
+_FLAGS = {"strict": "strict", "compat": "compatible", "force": "force", "copy": "copy"}
 _BY_WORD = {word: option for option, words in _OPTIONS.items() for word in words}
 # Options that a request has members for.
 _MEMBERS = ("edition", "adaptation", "file", "destination", "layer")

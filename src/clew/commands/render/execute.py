@@ -17,8 +17,9 @@ from clew.commands.files.declarations import (
 )
 from clew.commands.files.disk import is_inside, read_text
 from clew.commands.files.errors import CommandNotFound, ExecutionFailure
-from clew.commands.files.layers import DEFAULT_AGENT, PROJECT, configured_label
+from clew.commands.files.layers import DEFAULT_AGENT, PROJECT, configured_label, project_root
 from clew.commands.files.templates import DEFAULT, file_name, find_home, variants
+from clew.commands.registry.usage import record_use
 from clew.commands.render.render import (
     DESTINATION,
     FILE,
@@ -124,7 +125,25 @@ def execute(request: Request, settings: Mapping[str, str] | None = None) -> Rend
         raise
     except ClewError as error:
         raise ExecutionFailure(request.label, error.message, error.hint) from error
+    record_use(project_root(settings), request.agent, request.address)
     return result
+
+
+def open_variables(
+    request: Request, settings: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """The variables that a request leaves open: name, and what it is for; for a person to be asked."""
+    if request.layer:
+        settings = {**(settings or {}), "layer": request.layer}
+    template = _template(request, _home(request, settings))
+    meta, body, _ = read_leniently(read_text(template.path))
+    declared = {variable.name: variable for variable in declared_variables(meta or {})}
+    found = []
+    for name in (n.removeprefix(VARIABLE) for n in names_in(body) if n.startswith(VARIABLE)):
+        known = declared.get(name)
+        if name not in request.variables and (known is None or known.default is None):
+            found.append((name, (known.description if known else "") or name))
+    return found
 
 
 def _home(request: Request, settings: Mapping[str, str] | None) -> Home:

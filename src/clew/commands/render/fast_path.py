@@ -11,12 +11,12 @@ import sys
 from clew.commands.files.layers import DEFAULT_AGENT
 from clew.commands.files.templates import find_home
 from clew.commands.render.arguments import read_words, request_from_words
-from clew.commands.render.execute import execute
+from clew.commands.render.execute import execute, open_variables
 from clew.commands.render.streams import read_standard_input, unread_input
 from clew.kit.errors import ClewError
 from clew.kit.text.display import terminal_text
 
-_SLOW_OPTIONS = ("write", "project")
+_SLOW_OPTIONS = ("write", "project", "to")
 
 
 def run(words: list[str]) -> int | None:
@@ -25,9 +25,11 @@ def run(words: list[str]) -> int | None:
         os.fstat(1)
         os.fstat(2)
         found = read_words(words)
-        if "force" in found.flags or any(o in found.options for o in _SLOW_OPTIONS):
+        if {"force", "copy"} & found.flags or any(o in found.options for o in _SLOW_OPTIONS):
             return None
         request = request_from_words(found)
+        if os.isatty(0) and open_variables(request):
+            return None
         request.read_input = read_standard_input
         result = execute(request)
         data = terminal_text(result.prompt).encode("utf-8")

@@ -1,4 +1,4 @@
-"""Standard input, read once and with a time limit; and the file that `-o` names."""
+"""Standard input, read once and with a time limit; and the file that `--write` names."""
 
 from __future__ import annotations
 
