@@ -279,7 +279,7 @@ def _format(world, turn):
     """An agent runs a formatter over what it and others wrote."""
     name, path = world.desk.names[1], f"shop/{world.desk.names[1]}_0.py"
     ruff = Path(sys.executable).parent / "ruff"
-    agent_edits(world, name, path, 2, shell=f"{ruff} format --line-length 44 --isolated {path}")
+    agent_edits(world, name, path, 2, shell=f"{ruff} format --line-length 30 --isolated {path}")
     world.reread(path)
     world.commit(f"Format {path}")
 

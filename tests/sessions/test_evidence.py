@@ -64,3 +64,11 @@ def test_a_persons_own_lines_stay_theirs(user):
 def test_what_was_written_after_the_commit_is_no_reason(user):
     kinds, _ = _origins(user, TEXT, TEXT, time=4_000_000_000)
     assert kinds == [None] * 6
+
+
+def test_a_plain_line_beside_a_changed_one_is_still_the_agents(user):
+    """`return total` is twice in the file; its neighbour, though changed, says which one it is."""
+    other = "def tax(total):\n    total = total * 2\n    return total\n"
+    written = "def price(order):\n    total = order.amount + order.shipping\n    return total\n"
+    kinds, _ = _origins(user, written, other + "\n\n" + written.replace("shipping", "postage"))
+    assert kinds == [None] * 5 + ["exact", "edited", "exact"]

@@ -203,18 +203,25 @@ def _changed(
     for here, some in enumerate(found):
         if some or not file.weights[here]:  # explained, or too plain to compare
             continue
-        near = {
-            line
+        shifts = {
+            around - line
             for around in range(here - _NEAR, here + _NEAR + 1)
             for line in anchors.get(around, ())
         }
-        if not near:
-            continue
-        close = [line for line in left if any(abs(line - one) <= _NEAR for one in near)]
+        close = [line for line in left if any(abs(here - line - one) <= 1 for one in shifts)]
         rated = [(_similarity(edit.words[line], file.words[here]), line) for line in close]
         score, line = max(rated, default=(0.0, 0))
         if score >= _SIMILAR:
-            some.append(Match(number, line, EDITED, 0.7))
+            some.append(Match(number, line, *_likeness(edit, line, file, here)))
+
+
+def _likeness(edit: KeptEdit, line: int, file: Prints, here: int) -> tuple[str, float]:
+    """What a line in its place is: the edit's own, which was too plain to be found alone, or changed."""
+    if edit.exact[line] == file.exact[here]:
+        return EXACT, 0.9
+    if edit.normal[line] == file.normal[here]:
+        return NORMALISED, 0.85
+    return (FORMATTED, 0.8) if edit.words[line] == file.words[here] else (EDITED, 0.7)
 
 
 def _similarity(one: bytes, other: bytes) -> float:

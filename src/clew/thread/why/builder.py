@@ -142,6 +142,8 @@ class WhyBuilder:
         costs = [run.cost_usd for run in thread.runs if run.cost_usd is not None]
         cost = f", ${sum(costs):.2f} in all" if costs else ""
         model = f", model {done.model}" if done.model else ""
+        if done.session_id:
+            model += f", session {done.agent}:{done.session_id}"
         attempts = len(thread.runs)
         text = (
             f"agent {done.agent}{model}, attempt {done.attempt} of {attempts}, {done.phase}"
