@@ -65,6 +65,9 @@ _SCORES = f"""
     GROUP BY t.id, length(t.words)
 """
 _LENGTH_COUNTS = 0.25
+# The partition by the whole of it, and the span so that no index can tell: else the planner may
+# walk all commits of a span, and read their words, where the text index names a few.
+_WITHIN = "id BETWEEN %s AND %s AND id + 0 BETWEEN %s AND %s"
 _Conditions = tuple[str, list[object]]
 
 
@@ -112,10 +115,9 @@ class PostgresText(PostgresBase):
         low = max(first_id(newest >> PLACE_BITS), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
         asked = [within(" | ".join(word), (low, newest), _SAMPLE) for word in words]
         rows = self.database.rows(
-            "SELECT (SELECT count(*) FROM commit_text t WHERE t.words @@ q.query"
-            " AND t.id BETWEEN %s AND %s) FROM unnest(%s::tsquery[]) WITH ORDINALITY"
-            " AS q(query, number) ORDER BY q.number",
-            (low, newest, asked),
+            f"SELECT (SELECT count(*) FROM commit_text WHERE words @@ q.query AND {_WITHIN})"
+            " FROM unnest(%s::tsquery[]) WITH ORDINALITY AS q(query, number) ORDER BY q.number",
+            (*_within(low, newest), asked),
         )
         size = max(newest - low, 1)
         return [log(1 + size / (row[0] + 0.5)) for row in rows]
@@ -166,13 +168,11 @@ class PostgresText(PostgresBase):
         order = "ASC" if earliest else "DESC"
         limit = _AT_ONCE
         while low <= high:
-            # Materialized: else the planner may walk all commits for a rare word.
             rows = self.database.rows(
-                "WITH found AS MATERIALIZED (SELECT id FROM commit_text"
-                " WHERE words @@ %s::tsquery AND id BETWEEN %s AND %s)"
-                f" SELECT c.id, {extra} FROM found JOIN commit_rows c ON c.id = found.id"
-                f" WHERE c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id {order} LIMIT %s",
-                (within(query, (low, high), bits), low, high, low, high, *values, limit),
+                f"SELECT c.id, {extra} FROM commit_rows c WHERE c.id = ANY(ARRAY("
+                f"SELECT id FROM commit_text WHERE words @@ %s::tsquery AND {_WITHIN}))"
+                f" AND c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id {order} LIMIT %s",
+                (within(query, (low, high), bits), *_within(low, high), low, high, *values, limit),
             )
             if rows:
                 yield rows
@@ -298,8 +298,8 @@ class PostgresText(PostgresBase):
         scored: dict[int, float] = {}
         for part in self._spans(span):
             rows = self.database.rows(
-                "SELECT id FROM commit_text WHERE words @@ %s::tsquery AND id BETWEEN %s AND %s",
-                (within(query, part, coarseness(part)), *part),
+                f"SELECT id FROM commit_text WHERE words @@ %s::tsquery AND {_WITHIN}",
+                (within(query, part, coarseness(part)), *_within(*part)),
             )
             ids = [row[0] for row in rows]
             scored |= self._scores(expression, ids, in_message=in_message)
@@ -405,6 +405,11 @@ class PostgresText(PostgresBase):
             if number in found:
                 _, subject, body, *rest = found[number]
                 yield MessageRecord(number, shown(subject), shown_or_none(body), *rest)
+
+
+def _within(low: int, high: int) -> tuple[int, int, int, int]:
+    """The values of `_WITHIN` for a span of one repository."""
+    return (*span_of(low >> PLACE_BITS), low, high)
 
 
 def _condition(wanted: CommitFilter, *, with_files: bool = True) -> _Conditions:
