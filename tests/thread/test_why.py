@@ -99,7 +99,7 @@ def test_a_line_that_moved_to_another_file_is_followed(story):
 def test_a_human_change_tells_message_issues_companions_and_alternatives(story):
     data = asked(story, "report.py:2")
     assert chain(data) == [("line", "report.py:2"), ("commit", f"shop@{story.shas['human']}")]
-    assert said(data, "issues") == ["names #41", "closes #7"]
+    assert said(data, "issues") == ["closes #7"]
     assert said(data, "together") == ["changed in the same commit: README.md"]
     assert said(data, "rejected") == []  # prose lists nothing
     assert said(data, "spec") == ["No spec names this commit, and it names none"]
@@ -188,7 +188,7 @@ def test_it_works_with_git_alone_and_says_what_is_missing(bare_story):
     assert chain(data)[1] == ("commit", f"shop@{bare_story.shas['spec']}")
     missing = said(data, "missing")
     assert "not indexed" in missing[0]
-    assert "chant init" in missing[1]
+    assert len(missing) == 1
     later = said(asked(bare_story, bare_story.shas["shorter"]), "later")
     assert later[0].startswith("was reverted by")
 

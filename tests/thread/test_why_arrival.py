@@ -62,7 +62,6 @@ def test_a_squash_names_its_request_only_where_the_web_page_made_it(asked):
     plain = repository.commit("Add b (#8)", {"b.txt": "b\n"})
     assert said(asked(squashed), "issues") == []
     assert said(asked(plain), "merged") == []
-    assert said(asked(plain), "issues") == ["names #8"]
     assert said(asked(plain), "version") == []
 
 

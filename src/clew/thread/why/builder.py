@@ -194,8 +194,9 @@ class WhyBuilder:
             self.say("people", "; ".join(commit.people), commit.source, USUAL)
         if commit.subversion:
             self.say("issues", f"was Subversion {commit.subversion}", commit.source, LATE)
+        told = arrival.request.ref if arrival.request else ""
         for issue in commit.issues:
-            if arrival.request is None or issue["ref"] != arrival.request.ref:
+            if issue["ref"] != told and (issue["closes"] or issue["ref"] not in commit.subject):
                 closes = "closes " if issue["closes"] else "names "
                 self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
         self._together(commit)
@@ -299,7 +300,8 @@ class WhyBuilder:
             with self.rooms.journal() as journal:
                 if journal is None:
                     self.rooms.lack("runs", "No run is recorded here. Start one: chant work ID")
-        self.statements += self.rooms.missing.values()
+        missing = self.rooms.missing
+        self.statements += [one for source, one in missing.items() if source != "specs"]
 
 
 def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]]:
