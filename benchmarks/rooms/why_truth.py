@@ -8,7 +8,6 @@ was told before). The rest is `true`. Texts stay out of the file; shas, paths an
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import subprocess
@@ -17,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from clew.kit.errors import ClewError
@@ -52,12 +50,10 @@ class History:
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, check=False)
         return done.returncode == 0
 
-    @cache
     def message(self, sha: str) -> str:
         """A commit's whole message, blanks made one."""
         return " ".join(self.git("log", "-1", "--format=%B", sha, "--").split())
 
-    @cache
     def changed(self, sha: str) -> dict[str, str]:
         """The paths of a commit with what happened to each."""
         words = ("log", "-1", "-M", "--name-status", "--format=", "-z", "--first-parent", "-m")
@@ -70,7 +66,6 @@ class History:
             found[fields.pop(0)] = status[:1]
         return found
 
-    @cache
     def head(self, sha: str) -> tuple[str, str, str]:
         """Day, author and subject of a commit."""
         time, author, subject = (
@@ -111,7 +106,7 @@ class Judge:
         near = "\n".join(lines[int(place[2]) - 1 : int(place[2]) + 3])
         return _true(name in near)
 
-    def _line(self, text: str, source: str) -> str:
+    def _line(self, text: str, source: str) -> str:  # noqa: PLR0911
         others = re.match(r"(\d+) more lines?: (.*)", text, re.DOTALL)
         if others:
             return self._is_head(others[2])
@@ -318,7 +313,7 @@ def targets(history: History, count: int, dice: random.Random) -> Iterator[tuple
     files = [line for line in history.git("ls-files").split("\n") if line]
     texts = [path for path in files if re.search(r"\.(py|c|h|rs|sh|rst|txt|md|js|go|perl)$", path)]
     commits = history.git("rev-list", "HEAD").split()
-    folders = sorted({os.path.dirname(path) for path in texts} - {""})
+    folders = sorted({path.rpartition("/")[0] for path in texts} - {""})
     whole = sum(_KINDS.values())
     for kind, share in _KINDS.items():
         made = 0

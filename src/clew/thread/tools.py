@@ -155,8 +155,8 @@ THREAD_TOOLS = (
     ),
     _tool(
         "brief",
-        "What to know before starting a task: criteria, binding decisions, related commits with"
-        " hunks, files that change along, overlapping specs, owners, pitfalls",
+        "What to know before starting a task: the spec with its criteria, binding decisions, files"
+        " and tests it will likely touch, definitions and callers, similar commits, pitfalls",
         brief,
         title="Brief",
         command=Command(
@@ -169,10 +169,12 @@ THREAD_TOOLS = (
         core=True,
         properties={
             "task": string("Spec id, or what is to be done"),
-            "budget": {**integer("Tokens"), "default": 2000},
+            "budget": {**integer("Tokens"), "default": 1500},
         },
         required=("task",),
-        output=object_schema({**_PACK, "spec": nullable(STRING), "targets": STRINGS}, *_PACK),
+        output=object_schema(
+            {**_PACK, "spec": nullable(STRING), "targets": STRINGS, "files": STRINGS}, *_PACK
+        ),
     ),
     _tool(
         "recall",

@@ -96,5 +96,19 @@ def logged(repo: Repo, *options: str) -> list[Message]:
     ]
 
 
+def touched_files(repo: Repo, shas: Sequence[str]) -> dict[str, list[str]]:
+    """The files that each of these commits touched."""
+    if not shas:
+        return {}
+    words = ("log", "-z", "--no-walk=unsorted", "--name-only", "--no-renames", "--format=%x01%H")
+    try:
+        out = repo_git(repo, *words, *shas, "--")
+    except ClewError:
+        return {}
+    entries = out.decode("utf-8", "surrogateescape").split("\1")[1:]
+    fields = ([field.strip("\n") for field in entry.split("\0")] for entry in entries)
+    return {sha: [name for name in names if name] for sha, *names in fields}
+
+
 def _fits(date: int, since: int | None, until: int | None) -> bool:
     return (since is None or date >= since) and (until is None or date <= until)
