@@ -10,7 +10,7 @@ from clew.thread.rooms import open_rooms
 from clew.thread.why.arrival import request_in
 from clew.thread.why.why import why
 from tests.support.repos import Repository
-from tests.thread.story import Story, add_index
+from tests.thread.story import SPEC, Story, add_index, spec_text
 
 WEB = {"GIT_COMMITTER_NAME": "GitHub", "GIT_COMMITTER_EMAIL": "noreply@github.com"}
 
@@ -140,6 +140,30 @@ def test_a_symbol_is_its_own_and_an_ambiguous_one_lists_its_places(asked):
     with pytest.raises(NotFound) as error:
         asked("C.open")
     assert "a.py:2 function A.open" in (error.value.hint or "")
+
+
+def test_a_spec_that_is_no_longer_in_the_tree_is_read_where_it_was(tmp_path):
+    repository = Repository(tmp_path / "shop")
+    place = f".chant/specs/{SPEC}.md"
+    was = repository.commit("Plan", {place: spec_text(title="Keep orders")})
+    sha = repository.commit(f"chant({SPEC}): Keep orders", {"a.txt": "a\n"})
+    repository.git("rm", "-q", "-r", ".chant")
+    repository.commit("Clean up")
+    data = pack_data(why(open_rooms({"project": str(repository.path)}), sha))
+    (told,) = said(data, "spec")
+    assert told.startswith(f"{SPEC} “Keep orders”, completed, 1/1 criteria checked")
+    assert told.endswith(f"no longer in the tree, as of {was[:12]}")
+
+
+def test_a_repository_with_sha256_ids_is_answered_by_git(tmp_path):
+    repository = Repository(tmp_path / "long", "--object-format=sha256")
+    sha = repository.commit("Add a\n\nBecause.", {"a.py": "def f():\n    return 1\n"})
+    repository.commit(f"More\n\nFollow-up to {sha}.", {"b.txt": "b\n"})
+    rooms = open_rooms({"project": str(repository.path)})
+    for target in ("a.py:1", "a.py", "f", sha, sha[:10]):
+        data = pack_data(why(rooms, target))
+        assert said(data, "commit")[0].startswith(sha[:12])
+        assert said(data, "later")[0].startswith("was followed up by")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 import zlib
 from pathlib import Path
 
-_SHA = re.compile(r"[0-9a-f]{40}")
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # No tags: one may stand for an object of its own, which only git can read.
 _PLACES = ("refs/heads/{}", "{}", "refs/{}", "refs/remotes/{}")
 _PROMISOR = re.compile(

@@ -70,7 +70,7 @@ def porcelain(output: bytes) -> Iterator[BlamedLine]:
         words = line.split(b" ")
         if line.startswith(b"\t"):
             yield BlamedLine(sha, old, new, commits[sha], line[1:].decode("utf-8", "replace"))
-        elif len(words[0]) == 40 and _NUMBERS.fullmatch(line[41:]):
+        elif len(words[0]) in (40, 64) and _NUMBERS.fullmatch(line[len(words[0]) + 1 :]):
             sha, old, new = words[0].decode("ascii", "replace"), int(words[1]), int(words[2])
             commits.setdefault(sha, {})
         elif line:

@@ -24,11 +24,12 @@ from clew.kit.errors import ClewError
 from clew.kit.text.tokens import telling_words
 from clew.symbols.tree import Place, TreeSymbols
 
-# Log-odds, fitted by logistic regression; a file is named from a probability of one in five on.
+# Log-odds, fitted by logistic regression; a file is named from a probability of one in ten on:
+# with more, plain full-text search would name more of the needed files.
 _WEIGHTS = {
     "named": 5.0, "defines": 4.2, "has": 1.2, "path": 4.0, "similar": 4.0, "along": 1.3,
 }  # fmt: skip
-_FLOOR = 3.3
+_FLOOR = 2.5
 MOST_FILES = 6
 _LEADING = 3
 _MOST_NAMES = 12

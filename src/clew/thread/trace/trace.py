@@ -160,15 +160,22 @@ def _named_features(rooms: Rooms, features: Iterable[str]) -> dict[str, list[str
 
 def _gap(row: Row, specs: dict[str, TracedSpec], commits: tuple[str, ...]) -> str:
     if not row.objective and not row.feature:
+        if not commits and {specs[name].status for name in row.specs} == {"cancelled"}:
+            return "cancelled"
         return "" if commits else "no origin, no commit"
     if not row.feature:
         return "no feature"
     if not row.specs:
         return "no spec"
     if not commits:
-        done = any(specs[name].status in DONE_STATUSES for name in row.specs)
-        return "no commit" if done else "not done yet"
+        return _without_commits({specs[name].status for name in row.specs})
     return "" if row.objective else "no objective"
+
+
+def _without_commits(statuses: set[str]) -> str:
+    if "completed" in statuses:
+        return "no commit"
+    return "cancelled" if statuses == {"cancelled"} else "not done yet"
 
 
 def _gaps(made: Trace) -> dict[str, list[str]]:
@@ -181,11 +188,18 @@ def _gaps(made: Trace) -> dict[str, list[str]]:
         "features_without_specs": [
             row.feature for row in made.rows if row.feature and not row.specs
         ],
-        "specs_without_origin": [name for name in made.specs if name not in with_origin],
+        "specs_without_origin": [
+            name
+            for name, spec in made.specs.items()
+            if name not in with_origin and spec.status != "cancelled"
+        ],
         "specs_without_commits": [
             name
             for name, spec in made.specs.items()
-            if not spec.commits and spec.status in DONE_STATUSES
+            if not spec.commits and spec.status == "completed"
+        ],
+        "specs_cancelled": [
+            name for name, spec in made.specs.items() if spec.status == "cancelled"
         ],
         "commits_without_specs": [one.sha for one in made.recent if not one.specs],
     }

@@ -126,7 +126,7 @@ def ignored_revisions(repo: Repo) -> frozenset[str]:
         text = file.read_text(encoding="utf-8", errors="replace") if file else ""
     except OSError:
         text = ""
-    return frozenset(re.findall(r"^[ \t]*([0-9a-f]{40})\b", text[:_LARGEST], re.MULTILINE))
+    return frozenset(re.findall(r"^[ \t]*([0-9a-f]{40,64})\b", text[:_LARGEST], re.MULTILINE))
 
 
 def cut_off_at(repo: Repo) -> frozenset[str]:

@@ -128,7 +128,12 @@ class WhyBuilder:
             head = thread.spec.head
             criteria = f"{head.criteria_checked}/{head.criteria_total} criteria checked"
             state = f"archived, {head.status}" if head.archived else head.status
-            text = f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}"
+            gone = (
+                f"; no longer in the tree, as of {thread.spec_from[:12]}"
+                if thread.spec_from
+                else ""
+            )
+            text = f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}{gone}"
             self.say("spec", text, source, FIRST)
         self._runs(thread)
         self._origin(thread)

@@ -7,13 +7,17 @@ trailer; a spec names its commits in its `commits` field; a spec names its origi
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Item
+from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
-from clew.specs.files.ids import ancestors_of
+from clew.kit.paths import ARCHIVE, SPECS
+from clew.specs.files.ids import ancestors_of, is_usable
+from clew.specs.files.parse import Identity, Unreadable, make_spec
 from clew.specs.model import Spec
 from clew.specs.query.commits import specs_listing
 from clew.thread.rooms import Rooms
@@ -46,6 +50,7 @@ class SpecThread:
 
     id: str
     spec: Spec | None = None
+    spec_from: str = ""  # the commit that the spec was read from, where it is no longer in the tree
     runs: list[Run] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     features: list[tuple[Item, str]] = field(default_factory=list)
@@ -82,6 +87,8 @@ def thread_of_spec(rooms: Rooms, spec_id: str, documents: Documents | None = Non
     known = read_documents(rooms.project) if documents is None else documents
     if rooms.specs is not None:
         thread.spec = _load(rooms, spec_id)
+    if thread.spec is None:
+        thread.spec, thread.spec_from = _from_git(rooms, spec_id)
     with rooms.journal() as journal:
         thread.runs = journal.runs(spec_id=spec_id) if journal is not None else []
     _follow(thread, _texts(rooms, thread.spec, spec_id), known)
@@ -94,6 +101,22 @@ def _load(rooms: Rooms, spec_id: str) -> Spec | None:
         return rooms.specs.read(rooms.specs.head(spec_id))
     except (ClewError, OSError):
         return None
+
+
+def _from_git(rooms: Rooms, spec_id: str) -> tuple[Spec | None, str]:
+    """A spec that is no longer in the tree, as it was last committed, and that commit."""
+    own = rooms.own_repo()
+    if own is None or not is_usable(spec_id):
+        return None, ""
+    places = (f"{SPECS}/{spec_id}.md", f"{ARCHIVE}/{spec_id[:10]}/{spec_id}.md")
+    asked = ("log", "-1", "--diff-filter=AM", "--no-renames", "--name-only", "--format=%H", "HEAD")
+    try:
+        sha, path = os.fsdecode(repo_git(own, *asked, "--", *places)).split()[:2]
+        raw = repo_git(own, "cat-file", "blob", f"{sha}:{path}")
+        identity = Identity(0, 0, len(raw), 0, settled=True)
+        return make_spec(raw, path, identity, archived=path.startswith(ARCHIVE)), sha
+    except (ClewError, Unreadable, ValueError):
+        return None, ""
 
 
 def _texts(rooms: Rooms, spec: Spec | None, spec_id: str) -> list[str]:

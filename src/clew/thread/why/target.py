@@ -23,7 +23,7 @@ from clew.thread.why.definitions import SYMBOL, Spot, find_spots
 
 _PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?")
 _COLUMN = re.compile(r":\d+:\d+:?$|:\d+:$")
-_SHA = re.compile(r"[0-9a-f]{7,40}")
+_SHA = re.compile(r"[0-9a-f]{7,64}")
 _LONGEST = 4096
 _MOST_LINES = 400
 _MOST_SPOTS = 5
