@@ -91,7 +91,7 @@ class Judge:
         check = getattr(self, f"_{one['section']}", None)
         if check is None:
             return "unjudged"
-        text = one["text"].removesuffix(_CUT)
+        text = one["text"].removesuffix(_CUT).rstrip(", ")
         return str(check(text, one["source"]))
 
     def _missing(self, text: str, source: str) -> str:
@@ -257,7 +257,7 @@ class Judge:
             return self._is_head(text.split(": ", 1)[1])
         issue = re.match(r"names (\S+), too: ", text)
         if issue:
-            name = issue[1].removeprefix("#")
+            name = re.split(r"[#/]", issue[1])[-1]
             return _true(re.search(rf"\b{re.escape(name)}\b", self.git.message(other)) is not None)
         incoming = re.match(r"(?:is|was) (?!picked from)", text) is not None
         speaker, named = (other, self.sha) if incoming else (self.sha, other)
@@ -305,7 +305,9 @@ def _same(shown: str, text: str) -> bool:
 
 
 def _within(words: str, message: str) -> bool:
-    return " ".join(words.split()).rstrip("…").rstrip() in message
+    """Whether a message has the words; what was cut out of their middle may be anything."""
+    parts = re.split(r"\.\.\.|…", " ".join(words.split()))
+    return all(part.strip() in message for part in parts)
 
 
 def targets(history: History, count: int, dice: random.Random) -> Iterator[tuple[str, str]]:
