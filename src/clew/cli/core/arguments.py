@@ -13,7 +13,7 @@ from clew.kit.errors import ClewError
 
 
 def placed_words(
-    words: list[str],
+    words: list[Any],
     by_place: Mapping[str, str],
     options: Mapping[str, Any],
     settings: Mapping[str, str],
@@ -28,6 +28,8 @@ def placed_words(
     elif _begins_with_repository(here, words, by_place):
         found["repo"] = words.pop(0)
     free = [name for name in names if name not in found]
+    if free and by_place[free[-1]].endswith("..."):
+        words[len(free) - 1 :] = [tuple(words[len(free) - 1 :])] if len(words) >= len(free) else []
     found |= dict(zip(free, words, strict=False))
     if len(words) > len(free):
         raise click.UsageError(f"Got an unexpected word: {words[len(free)]}")
@@ -47,6 +49,8 @@ def _begins_with_repository(
 ) -> bool:
     """Whether the first word is a repository: with all words there, or where it can be nothing else."""
     others = {name: word for name, word in by_place.items() if name not in ("repo", "start")}
+    if len(words) > len(others) and any(word.endswith("...") for word in others.values()):
+        return _is_registered(here, words[0])
     if len(words) != 1 or any(not word.startswith("[") for word in others.values()):
         return len(words) > len(others)
     return _is_registered(here, words[0])
