@@ -119,6 +119,10 @@ def test_why_writes_no_index(story, private_home):
     assert not (private_home / ".clew" / "texts").exists()
 
 
+def test_words_that_every_spec_has_still_tell_them_apart(story):
+    assert keys(found(story, "orders survive"), "spec")[0] == STORE_SPEC
+
+
 def test_a_home_that_cannot_be_written_is_no_hindrance(story, monkeypatch, tmp_path):
     file = tmp_path / "file"
     file.write_text("")

@@ -79,7 +79,8 @@ class Ranking:
         if len(messages) <= _ENOUGH:
             anywhere = self._texts.having(expression, COMMON + 1, in_message=False)
         many = self._about(anywhere or messages)
-        weight = math.log(1 + max(self._texts.size - many, 0) / (many + 0.5))
+        # Never 0: where every text has a word, its place still tells them apart.
+        weight = math.log(1 + (max(self._texts.size - many, 0) + 0.5) / (many + 0.5))
         self._weights[word] = weight
         self._known[word] = bool(messages or anywhere)
         if len(messages) <= COMMON:
