@@ -17,6 +17,7 @@ from benchmarks.results import report
 from benchmarks.rooms import (
     command_search,
     culprit,
+    finding,
     growth,
     history_growth,
     history_index,
@@ -39,6 +40,7 @@ CLAIMS: tuple[ModuleType, ...] = (
     history_growth,
     command_search,
     culprit,
+    finding,
     retrieval,
     specs_store,
     specs_answers,

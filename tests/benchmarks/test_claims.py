@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from benchmarks.measurement.peak import peak_of
 from benchmarks.rooms import (
+    finding,
     growth,
     history_growth,
     ingest_growth,
@@ -99,6 +100,7 @@ def test_recall_is_told_warm_and_cold(bench_of):
     ]
     assert "--repository" in claim.skipped["retrieval"]
     assert "--repository" in retrieval.run(bench_of(**retrieval.QUICK)).skipped["retrieval"]
+    assert "--repository" in finding.run(bench_of(**finding.QUICK)).skipped["finding"]
 
 
 def test_a_real_history_is_indexed_once_for_all_claims(bench_of):

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from clew.history.lookup import get_commit
 from clew.history.questions.touches import find_touches
 from clew.history.search.pathmatch import glob_pattern, matching_paths
-from clew.history.search.search import search_commits
+from clew.history.search.search import (
+    SearchRequest,
+    marked_commits,
+    page_of_commits,
+    search_commits,
+)
 from clew.history.sync.repositories import check_name, without_password
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.text.redact import redact_patch
@@ -84,13 +89,11 @@ def subjects(store, query):
         ("tricks OR xyzzy", "dash"),
         ("xyzzy OR tricks", "dash"),
         ("subject:tricks", "dash"),
-        ("nosuchcolumn:tricks", None),
         ("tricks AND", "dash"),
         ("OR tricks", "dash"),
         ('tricks" OR "x', None),
         ("NEAR(new tricks)", "dash"),
         ("^teach", "dash"),
-        ("tricks;DROP TABLE repos", None),
         ("main() {", None),
         ("parser NOT zzz", "fix"),
         ("--all", None),
@@ -104,6 +107,33 @@ def test_words_just_work(store, query, key):
         assert SUBJECTS[key] in found
     else:
         assert SUBJECTS.get("dash") not in found
+
+
+@pytest.mark.parametrize(
+    "query", ["nosuchcolumn:tricks", "tricks;DROP TABLE repos", "new tricks zebras"]
+)
+def test_where_no_commit_has_all_words_any_will_do_and_that_is_said(store, query):
+    found, any_word = marked_commits(store, query)
+    assert [one["subject"] for one in found] == [SUBJECTS["dash"]]
+    assert any_word == 1
+    page = page_of_commits(store, SearchRequest(query))
+    assert (page["any_word"], page["next_cursor"], page["total"]) == (1, None, 0)
+    assert "any_word" not in page_of_commits(store, SearchRequest("new tricks"))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        SearchRequest("tricks zebras", sort="date"),
+        SearchRequest("tricks zebras", place="message"),
+        SearchRequest("+tricks -foo zebras"),
+        SearchRequest('"tricks zebras"'),
+        SearchRequest("tricks zebr*"),
+        SearchRequest("zebras"),
+    ],
+)
+def test_what_asks_for_more_than_words_is_taken_at_its_word(store, asked):
+    assert page_of_commits(store, asked)["commits"] == []
 
 
 @pytest.mark.parametrize(

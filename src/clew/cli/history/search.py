@@ -106,8 +106,23 @@ def search(
         )
         found["freshness"] = _freshness(store, options["repos"])
     shown = _shown_commits(found["commits"], text)
-    parts = (*shown, *_more(found, "commits"), *_hunks(found["commits"], options["paths"]))
+    parts = (
+        *_some(found),
+        *shown,
+        *_more(found, "commits"),
+        *_hunks(found["commits"], options["paths"]),
+    )
     return Outcome(found, parts)
+
+
+def _some(found: dict[str, Any]) -> tuple[str, ...]:
+    """What is said of commits that have only some of the words."""
+    count = found.get("any_word", 0)
+    if not count:
+        return ()
+    if count == len(found["commits"]):
+        return ("No commit has all of the words; these have some.",)
+    return (f"The last {count} have only some of the words.",)
 
 
 def _hunks(hits: list[dict[str, Any]], paths: Sequence[str]) -> list[str]:

@@ -54,6 +54,15 @@ def resolve_filters(store: HistoryStore, filters: Filters) -> CommitFilter:
     )
 
 
+def between(
+    store: HistoryStore, repos: Sequence[Repo], since: int | None, until: int | None
+) -> CommitFilter:
+    """The commits of some repositories within a time."""
+    times = time_range(since, until)
+    filters = Filters(since=since, until=until, by_author_date=True)
+    return CommitFilter(list(repos), times=times, spans=_spans(store, list(repos), filters, times))
+
+
 def _statuses(text: str | None) -> str:
     letters = (text or "").upper().replace(",", "").replace(" ", "")
     unknown = letters.strip(STATUSES)

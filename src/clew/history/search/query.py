@@ -57,6 +57,7 @@ class Query:
     expression: str
     fallback: str | None = None
     terms: tuple[Term, ...] = ()
+    is_plain: bool = False  # words alone: nothing says where, what not, or in which order
 
 
 def parse_query(text: str) -> Query:
@@ -74,7 +75,7 @@ def parse_query(text: str) -> Query:
     if is_own:
         own = _QUOTED_OR_FIELD.sub(_own_field, text)
         return Query(own, plain.expression(), plain.terms())
-    return Query(plain.expression(), None, plain.terms())
+    return Query(plain.expression(), None, plain.terms(), plain.is_plain and '"' not in text)
 
 
 def within(expression: str, place: str) -> str:
@@ -162,6 +163,13 @@ class _Plain:
     def has_short_beginning(self) -> bool:
         """Whether a word is given by its first letter alone."""
         return any(term.is_beginning and len(term.words[-1]) == 1 for term in self.terms())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the query is words and nothing else."""
+        return not self.unwanted and not any(
+            term.columns or term.is_beginning for term in self.terms()
+        )
 
     def terms(self) -> tuple[Term, ...]:
         """What a hit may show, each once."""

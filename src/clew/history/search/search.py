@@ -14,6 +14,7 @@ from typing import Any
 
 from clew.history.lookup import patch_text
 from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
+from clew.history.ranking.ranking import Ranker
 from clew.history.search.filters import Filters, resolve_filters
 from clew.history.search.matches import newest
 from clew.history.search.paging import Cursor, fitting
@@ -36,6 +37,10 @@ _ENOUGH = 20
 _DEPTH = 8192
 _MOST_RESULTS = 1 << 31
 _MOST_PATHS = 200
+# Commits with some of the words follow: up to so many, or up to so many results in all, where
+# fewer commits than this have all of this many words.
+_MOST_HAVING_SOME, _FILLED = 50, 10
+_FEW_MATCHES, _MANY_WORDS = 5, 4
 _HALF_LIFE_DAYS = 730.0
 _RECENCY_SHARE = 0.3
 _DEMOTED = ("Merge ", "Revert ")
@@ -62,18 +67,19 @@ class Page:
 
     def next_cursor(self, shown: int) -> str | None:
         """The cursor of the next page, after this many results were shown."""
-        is_end = shown == 0 or (shown == len(self.ids) and not self.has_more)
+        is_end = shown == 0 or (shown >= len(self.behind) and not self.has_more)
         return None if is_end else self.behind[shown - 1].text()
 
 
 @dataclass(frozen=True)
 class Found:
-    """One page of a search, and its query and filter."""
+    """One page of a search, its query and filter, and how many of the last have only some words."""
 
     page: Page
     is_changed: bool
     query: Query | None
     wanted: CommitFilter
+    any_word: int = 0
 
 
 def search_commits(
@@ -86,9 +92,23 @@ def search_commits(
     limit: int = 20,
 ) -> list[dict[str, Any]]:
     """Commits that match, best first, in the documented shape."""
+    found = marked_commits(store, query, since=since, repos=repos, paths=paths, limit=limit)
+    return found[0]
+
+
+def marked_commits(
+    store: HistoryStore,
+    query: str,
+    *,
+    since: int | None = None,
+    repos: Sequence[str] | None = None,
+    paths: Sequence[str] | None = None,
+    limit: int = 20,
+) -> tuple[list[dict[str, Any]], int]:
+    """Commits in the documented shape, and how many of the last have only some of the words."""
     filters = Filters(since=since, repos=repos, paths=paths, by_author_date=True)
-    asked = SearchRequest(query, filters)
-    return documented(store, find(store, asked, limit=limit))
+    found = find(store, SearchRequest(query, filters), limit=limit)
+    return documented(store, found), found.any_word
 
 
 def find(
@@ -103,11 +123,33 @@ def find(
     state = _state(store)
     start = replace(given, now=given.now or int(time.time()), state=state)
     most = min(limit, _MOST_RESULTS)
+    some: list[int] = []
     if wanted.is_empty or most <= 0:
         page = Page([], [], has_more=False, total=0 if wanted.is_empty else None)
     else:
         page = _Pages(store, wanted, start).of(query, asked.place, most, by_date=by_date)
-    return Found(page, given.state not in (None, state), query, wanted)
+        if query is not None and query.is_plain and not by_date and cursor is None:
+            some = _having_some(store, asked, query, wanted, page, most)
+            page = replace(page, ids=page.ids + some)
+    return Found(page, given.state not in (None, state), query, wanted, len(some))
+
+
+def _having_some(
+    store: HistoryStore,
+    asked: SearchRequest,
+    query: Query,
+    wanted: CommitFilter,
+    page: Page,
+    most: int,
+) -> list[int]:
+    """What has some of the words, best first, where no commit has all, or few have many."""
+    if page.total is None or page.has_more or asked.place != "all":
+        return []
+    if page.ids and (page.total >= _FEW_MATCHES or len(query.terms) < _MANY_WORDS):
+        return []
+    wished = min(most, _FILLED if page.ids else _MOST_HAVING_SOME) - len(page.ids)
+    ranked = Ranker(store, wanted).rank(asked.text or "", max(0, wished) + len(page.ids))
+    return [one.id for one in ranked if one.id not in page.ids][: max(0, wished)]
 
 
 def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
@@ -153,6 +195,8 @@ def page_of_commits(
         "next_cursor": found.page.next_cursor(len(shown)),
         "left_out": left_out,
     }
+    if found.any_word:
+        answer["any_word"] = min(found.any_word, len(shown))
     return {**answer, "index_changed": True} if found.is_changed else answer
 
 

@@ -1,29 +1,19 @@
-"""Search by meaning and by any of the words, and both fused.
-
-The modes were measured on real histories, by the commits that later commits name; see
-`benchmarks/rooms/retrieval.py`. Matching any word instead of all is most of the gain. Fusing meaning in
-helps with descriptions of several lines and makes little difference to short ones; meaning alone
-finds less than words. So both are fused, and the words count for more.
-"""
+"""Search by meaning and by any of the words: the one ranking, with vectors where there are any."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clew.history.lookup import bounded, briefs, chosen_repos, lower_bound
+from clew.history.lookup import bounded, briefs
 from clew.history.model import Repo
-from clew.history.search.pathmatch import matching_paths
+from clew.history.ranking.ranking import Ranker
+from clew.history.search.filters import Filters, resolve_filters
+from clew.history.semantic.nearest import by_meaning, vectors_of
 from clew.history.store.interface import HistoryStore, any_phrase
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.tokens import WORD, telling_words
-from clew.models.embedding import load_embedder
-
-if TYPE_CHECKING:  # needs numpy, which may not be installed
-    from clew.history.semantic.vectors import CommitVectors
 
 MODES = ("hybrid", "semantic", "words")
 WORD_SHARE = 1.5
@@ -34,18 +24,6 @@ _LONGEST_QUERY = 4000
 _MOST_WORDS = 32
 
 
-@dataclass
-class SemanticRequest:
-    """One question: what is looked for, where, and what could not be used."""
-
-    text: str
-    repos: list[Repo]
-    since: int
-    touched: set[int] | None
-    model: str | None = None
-    skipped: list[str] = field(default_factory=list)
-
-
 def search_semantic(
     store: HistoryStore,
     query: str,
@@ -54,40 +32,53 @@ def search_semantic(
     repos: Sequence[str] | None = None,
     paths: Sequence[str] | None = None,
     since: int | None = None,
+    until: int | None = None,
     limit: int = 10,
 ) -> dict[str, Any]:
     """Commits nearest to a description, best first, and by what each was found."""
     text = checked_query(query, mode)
     with store.snapshot():
-        touched = (
-            None if paths is None else set(store.commits_touching(matching_paths(store, paths)))
+        wanted = resolve_filters(
+            store, Filters(repos, paths, since=since, until=until, by_author_date=True)
         )
-        asked = SemanticRequest(text, chosen_repos(store, repos), lower_bound(since), touched)
-        ranked = fused(_lists(store, asked, mode))
+        nearest = None if mode == "words" else by_meaning
+        ranker = Ranker(store, wanted, nearest, with_words=mode != "semantic")
+        model, waiting = (None, 0) if nearest is None else _model(store, wanted.repos, ranker, mode)
+        ranked = [] if wanted.is_empty else ranker.rank(text, _POOL)
         shown = ranked[: bounded(limit)]
-        heads = briefs(store, [commit_id for commit_id, _, _ in shown])
+        heads = briefs(store, [one.id for one in shown])
+    if waiting:
+        ranker.skipped.append(
+            f"meaning: {waiting} commits have no vector yet; run 'commitmux embed'"
+        )
     return {
         "total": len(ranked),
         "limit": bounded(limit),
-        "mode": mode if asked.model or mode == "words" else "words",
-        "model": asked.model,
-        "skipped": asked.skipped,
+        "mode": mode if model or mode == "words" else "words",
+        "model": model,
+        "skipped": ranker.skipped,
         "commits": [
-            {**head, "score": round(score, 4), "found_by": found_by}
-            for head, (_, score, found_by) in zip(heads, shown, strict=True)
+            {**head, "score": round(one.score, 4), "found_by": sorted(one.found_by)}
+            for head, one in zip(heads, shown, strict=True)
         ],
     }
 
 
-def _lists(store: HistoryStore, asked: SemanticRequest, mode: str) -> dict[str, list[int]]:
-    lists: dict[str, list[int]] = {}
-    if mode != "words":
-        lists["meaning"] = _if_possible(asked, mode, store)
-    if mode != "semantic":
-        found = store.best_saying(any_word(asked.text), asked.repos, asked.since)
-        passing = (one for one in found if asked.touched is None or one in asked.touched)
-        lists["words"] = list(islice(passing, _POOL))
-    return lists
+def _model(
+    store: HistoryStore, repos: Sequence[Repo], ranker: Ranker, mode: str
+) -> tuple[str | None, int]:
+    """The model whose vectors can be used, and how many commits have none; else why not."""
+    try:
+        name, known = vectors_of(store.path)
+    except ClewError as error:
+        if mode == "semantic":
+            raise
+        ranker.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
+        ranker.nearest = None
+        return None, 0
+    return name, sum(
+        1 for repo in repos for _ in store.counted_commits(repo.repo_id, known.get(repo.repo_id, 0))
+    )
 
 
 def checked_query(query: str, mode: str) -> str:
@@ -117,51 +108,3 @@ def fused(lists: Mapping[str, Sequence[int]]) -> list[tuple[int, float, list[str
             found_by[number].append(name)
     best = sorted(scores, key=lambda number: (-scores[number], -number))
     return [(number, scores[number], sorted(found_by[number])) for number in best]
-
-
-def _if_possible(asked: SemanticRequest, mode: str, store: HistoryStore) -> list[int]:
-    """The commits by meaning; without vectors none, unless the mode needs them."""
-    try:
-        return _by_meaning(store, asked)
-    except ClewError as error:
-        if mode == "semantic":
-            raise
-        asked.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
-        return []
-
-
-def _by_meaning(store: HistoryStore, asked: SemanticRequest) -> list[int]:
-    embedder = load_embedder()
-    import numpy as np
-
-    from clew.history.semantic.vectors import CommitVectors, is_marked
-
-    vectors = CommitVectors(store.path, embedder)
-    try:
-        wanted = None if asked.touched is None else np.fromiter(asked.touched, "<i8")
-        near = vectors.nearest(
-            asked.text, asked.repos, since=asked.since, among=wanted, count=2 * _POOL
-        )
-        waiting = _without_vector(store, asked.repos, vectors)
-    finally:
-        vectors.close()
-    asked.model = embedder.name
-    if waiting:
-        asked.skipped.append(
-            f"meaning: {waiting} commits have no vector yet; run 'commitmux embed'"
-        )
-    known = store.commits(commit_id for commit_id, _, _ in near)
-    sure = [
-        one
-        for one, mark, _ in near
-        if one in known and known[one].reachable and is_marked(bytes.fromhex(known[one].sha), mark)
-    ]
-    return sure[:_POOL]
-
-
-def _without_vector(store: HistoryStore, repos: Sequence[Repo], vectors: CommitVectors) -> int:
-    """How many commits came after the last that has a vector."""
-    known = vectors.last_ids()
-    return sum(
-        1 for repo in repos for _ in store.counted_commits(repo.repo_id, known.get(repo.repo_id, 0))
-    )

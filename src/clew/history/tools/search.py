@@ -35,16 +35,21 @@ if TYPE_CHECKING:
 
 def search(arguments: JsonObject, call: Call) -> Answer:
     """Search commits."""
-    from clew.history.reader import answered
-    from clew.history.search.search import search_commits
+    from clew.history.reader import looked_up
+    from clew.history.search.search import marked_commits
+    from clew.kit import jsontext
+    from clew.kit.answer import Answer
 
     options = {name: arguments.get(name) for name in ("since", "repos", "paths")}
     limit = arguments.get("limit", 20)
 
-    def work(store: HistoryStore) -> object:
-        return search_commits(store, arguments["query"], limit=limit, **options)
+    def work(store: HistoryStore) -> tuple[list[JsonObject], int]:
+        return marked_commits(store, arguments["query"], limit=limit, **options)
 
-    return answered(call, work, arguments.get("repos"))
+    (found, any_word), fresh = looked_up(call, work, arguments.get("repos"))
+    mark = {"any_word": any_word} if any_word else {}
+    data = {"result": found, **mark, "freshness": fresh}
+    return Answer(jsontext.dumps(found), data=data)
 
 
 def touches(arguments: JsonObject, call: Call) -> Answer:
@@ -136,6 +141,12 @@ _PAGE: JsonObject = {
     "left_out": object_schema(numbers("commits snippets")),
 }
 
+
+def _any_word(schema: JsonObject) -> JsonObject:
+    """The schema of an answer that may say how many of its last commits have only some words."""
+    return {**schema, "properties": {**schema["properties"], "any_word": INTEGER}}
+
+
 SEARCH_TOOLS = (
     history_tool(
         "search",
@@ -151,7 +162,7 @@ SEARCH_TOOLS = (
             "limit": integer("Max results (default 20)"),
         },
         required=("query",),
-        output=with_freshness(list_schema(record(_HIT))),
+        output=_any_word(with_freshness(list_schema(record(_HIT)))),
     ),
     history_tool(
         "touches",
@@ -221,6 +232,8 @@ SEARCH_TOOLS = (
             "lines": integer("Lines per commit (default 3)"),
             "max_chars": integer("Size of the answer (default 20000)"),
         },
-        output=with_freshness(object_schema({**_PAGE, "index_changed": BOOLEAN}, *_PAGE)),
+        output=_any_word(
+            with_freshness(object_schema({**_PAGE, "index_changed": BOOLEAN}, *_PAGE))
+        ),
     ),
 )

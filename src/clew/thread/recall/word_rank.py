@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from heapq import nlargest
 from typing import Protocol
 
+from clew.history.ranking.question import either, forms
 from clew.kit.text import tokens
 from clew.specs.index.text_index import Text
 
@@ -66,7 +67,7 @@ class Ranking:
         self._rough: dict[int, float] = defaultdict(float)
         self._elsewhere: dict[str, set[int]] = {}
         self._known: dict[str, bool] = {}
-        self._forms = {word: _forms(word) for word in self._words}
+        self._forms = {word: forms(word) for word in self._words}
         every = "|".join(sorted({form for forms in self._forms.values() for form in forms}))
         self._pattern = re.compile(rf"(?<![^\W_])(?:{every})(?![^\W_])")
         for word in self._words:
@@ -141,16 +142,3 @@ class Ranking:
             if place:
                 total += weight * place / (place + _SATURATION)
         return total * (_TITLE + _SATURATION) / _TITLE
-
-
-def either(word: str) -> str:
-    """A text-index expression for a word in one and in many."""
-    return " OR ".join(f'"{form}"' for form in _forms(word))
-
-
-def _forms(word: str) -> tuple[str, ...]:
-    if not word.isascii() or not word.isalpha() or len(word) < 4:
-        return (word,)
-    if word.endswith("s"):
-        return (word,) if word.endswith("ss") else (word, word[:-1])
-    return (word, f"{word}s")

@@ -40,7 +40,7 @@ def by_meaning(
     text: str,
     repos: Sequence[Repo],
     *,
-    since: int,
+    times: tuple[int, int],
     count: int,
     also: Sequence[int] = (),
 ) -> list[tuple[int, int, float]]:
@@ -49,29 +49,39 @@ def by_meaning(
     A mark says whether the vector was made for the commit that has the id now.
     """
     embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
+    with _guard:
+        kept = _current(store.path, embedder)
+        near = kept.nearest(embedder, text, repos, times, count) if kept.is_all else None
+        if near is not None:
+            return [*near, *kept.likeness(also)]
     from clew.history.semantic.vectors import CommitVectors
 
-    vectors = CommitVectors(store.path, embedder)  # refuses what another model made
+    vectors = CommitVectors(store.path, embedder)
     try:
-        with _guard:
-            kept = _current(store.path)
-            near = kept.nearest(embedder, text, repos, since, count) if kept.is_all else None
-            others = kept.likeness(also) if near is not None else []
-        if near is None:
-            near = vectors.nearest(text, repos, since=since, count=count)
+        return vectors.nearest(text, repos, since=times[0], count=count)
     finally:
         vectors.close()
-    return [*near, *others]
 
 
-def _current(index: Path) -> _Kept:
+def vectors_of(index: Path) -> tuple[str, dict[int, int]]:
+    """The model that made an index's vectors, and up to which commit each repository has them."""
+    embedder = load_embedder()
+    with _guard:
+        return embedder.name, _current(index, embedder).last_ids
+
+
+def _current(index: Path, embedder: Embedder) -> _Kept:
     """The vectors of an index as they are now."""
     name = str(index)
     kept = _kept.get(name)
-    if kept is None or not kept.is_current():
+    if kept is None or not kept.is_current() or kept.model != embedder.name:
         if kept is not None:
             kept.close()
-        _kept[name] = kept = _Kept(index)
+            del _kept[name]
+        from clew.history.semantic.vectors import CommitVectors
+
+        CommitVectors(index, embedder).close()  # refuses what another model made
+        _kept[name] = kept = _Kept(index, embedder.name)
         while len(_kept) > _MOST_FILES:
             _kept.pop(next(iter(_kept))).close()
     return kept
@@ -80,11 +90,13 @@ def _current(index: Path) -> _Kept:
 class _Kept:
     """All vectors of one file, in one block, and how to know that they still are."""
 
-    def __init__(self, index: Path) -> None:
+    def __init__(self, index: Path, model: str) -> None:
+        self.model = model
         self._path = vectors_path(index)
         self._identity = _inode(self._path)
         self._file = VectorFile.read(index)
         self._version = self._file.version()
+        self.last_ids = self._file.last_ids()
         total = self._file.total()
         self._query: Numbers | None = None
         self.is_all = 0 < total <= MOST_KEPT
@@ -113,7 +125,7 @@ class _Kept:
         self._beginnings = np.ascontiguousarray(self._vectors[:, :_BEGINNING])
         self._order = np.argsort(self._ids, kind="stable")
         self._sorted = self._ids[self._order]
-        self._earliest = int(self._times.min())
+        self._earliest, self._latest = int(self._times.min()), int(self._times.max())
         self._repos = {int(one) for one in np.unique(self._ids >> PLACE_BITS)}
 
     def is_current(self) -> bool:
@@ -121,7 +133,12 @@ class _Kept:
         return _inode(self._path) == self._identity and self._file.version() == self._version
 
     def nearest(
-        self, embedder: Embedder, text: str, repos: Sequence[Repo], since: int, count: int
+        self,
+        embedder: Embedder,
+        text: str,
+        repos: Sequence[Repo],
+        times: tuple[int, int],
+        count: int,
     ) -> list[tuple[int, int, float]] | None:
         """Id, mark and likeness of the most alike; None if the vectors do not fit the model."""
         import numpy as np
@@ -136,8 +153,10 @@ class _Kept:
             return []
         rough = self._beginnings @ query[:_BEGINNING]
         wanted = [repo.repo_id for repo in repos]
-        if since > self._earliest or not self._repos.issubset(wanted):
-            is_wanted = np.isin(self._ids >> PLACE_BITS, wanted) & (self._times >= since)
+        first, last = times
+        if first > self._earliest or last < self._latest or not self._repos.issubset(wanted):
+            is_wanted = np.isin(self._ids >> PLACE_BITS, wanted)
+            is_wanted &= (self._times >= first) & (self._times <= last)
             rough = np.where(is_wanted, rough, np.float32(_UNWANTED))
         near = _largest(rough, _REFINED)
         near = near[rough[near] > _UNWANTED]

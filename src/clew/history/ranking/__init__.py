@@ -1,0 +1,1 @@
+"""One ranking of commits for all that ask: candidates, their features, and learned weights."""

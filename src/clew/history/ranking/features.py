@@ -1,0 +1,126 @@
+"""What is measured of each candidate, as numbers of about 0 to 1."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from clew.history.ranking.candidates import Candidates
+from clew.history.ranking.question import stem
+from clew.history.store.interface import MessageRecord
+from clew.kit.text.tokens import WORD, telling_words
+
+FEATURES = (
+    "score", "score_rank", "message_score", "message_rank", "meaning", "meaning_rank",
+    "subject", "body", "message", "anywhere", "paths", "all_words", "all_in_message",
+    "phrase", "phrase_in_message", "pairs", "focus", "size", "length", "revert",
+    "name_in_message", "name_added", "name_first", "mention", "recent", "files",
+)  # fmt: skip
+_FLATNESS = 10.0
+_YEAR = 365.25 * 86400
+_REVERT = re.compile(r"(?:Revert|Reapply)\b")
+_stem = lru_cache(maxsize=20_000)(stem)
+
+
+class Measure:
+    """The features of candidates for one question."""
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        likeness: Mapping[int, float],
+        shared: Mapping[int, float],
+        now: float,
+    ) -> None:
+        self._candidates = candidates
+        self._question = candidates.question
+        self._likeness = likeness
+        self._shared = shared
+        self._now = now
+        self._whole = sum(candidates.weights.values()) or 1.0
+        self._stems = {word: _stem(word) for word in candidates.weights}
+        self._asked = frozenset(self._stems.values())
+        in_order = [_stem(word) for word in telling_words(self._question.text, 48, shortest=2)]
+        self._pairs = set(itertools.pairwise(in_order))
+        self._score = _Places(candidates.scores)
+        self._message = _Places(candidates.message_scores)
+        self._meaning = _Places(likeness)
+
+    def of(self, commit: MessageRecord) -> list[float]:
+        """The features of one commit, in the order of their names."""
+        found, number = self._candidates, commit.id
+        text = f"{commit.subject}\n{commit.body or ''}"
+        subject = list(map(_stem, WORD.findall(commit.subject.lower())))
+        body = list(map(_stem, WORD.findall((commit.body or "").lower())))
+        in_subject, in_body = set(subject), set(body)
+        parts = self._shares(number, in_subject, in_body)
+        message = [*subject, "", *body]
+        adjacent = self._pairs.intersection(itertools.pairwise(message))
+        names = found.named
+        return [
+            *self._score.of(number),
+            *self._message.of(number),
+            self._likeness.get(number, 0.0),
+            self._meaning.of(number)[1],
+            *parts,
+            float(number in found.phrase),
+            float(number in found.phrase and self._has_phrase(text)),
+            len(adjacent) / len(self._pairs) if self._pairs else 0.0,
+            len(in_subject & self._asked) / len(in_subject) if in_subject else 0.0,
+            math.log1p(commit.size) / 12,
+            math.log1p(len(body)) / 6,
+            float(_REVERT.match(commit.subject) is not None),
+            sum(name in text for name in names) / len(names) if names else 0.0,
+            sum(number in ids for ids in names.values()) / len(names) if names else 0.0,
+            1 / (1 + found.first[number]) if number in found.first else 0.0,
+            float(number in found.mentions),
+            1 / (1 + max(0.0, self._now - commit.date) / _YEAR),
+            self._shared.get(number, 0.0),
+        ]  # fmt: skip
+
+    def _has_phrase(self, text: str) -> bool:
+        return self._question.phrase in " ".join(WORD.findall(text.lower()))
+
+    def _shares(self, number: int, subject: set[str], body: set[str]) -> Sequence[float]:
+        found = self._candidates
+        in_subject = in_body = in_message = anywhere = in_paths = 0.0
+        missing = 0
+        for word, weight in found.weights.items():
+            stemmed = self._stems[word]
+            here = stemmed in subject
+            there = stemmed in body
+            in_subject += weight * here
+            in_body += weight * there
+            if here or there:
+                in_message += weight
+            else:
+                missing += 1
+            if here or there or number in found.anywhere.get(word, ()):
+                anywhere += weight
+            if number in found.in_paths.get(word, ()):
+                in_paths += weight
+        shares = (in_subject, in_body, in_message, anywhere, in_paths)
+        return [
+            *(share / self._whole for share in shares),
+            float(number in found.every),
+            float(not missing),
+        ]
+
+
+class _Places:
+    """Scores beside the best one, and places."""
+
+    def __init__(self, scores: Mapping[int, float]) -> None:
+        self._scores = scores
+        self._best = max(scores.values(), default=0.0) or 1.0
+        best = sorted(scores, key=lambda one: (-scores[one], -one))[:200]
+        self._places = {number: place for place, number in enumerate(best)}
+
+    def of(self, number: int) -> tuple[float, float]:
+        """The score as a share of the best, and how early it comes."""
+        score = self._scores.get(number, 0.0) / self._best
+        place = self._places.get(number)
+        return score, 0.0 if place is None else _FLATNESS / (_FLATNESS + place)

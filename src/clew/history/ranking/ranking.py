@@ -1,0 +1,167 @@
+"""The ranking that every door asks: which commits answer a question, the best first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+from itertools import islice
+from typing import Protocol
+
+from clew.history.model import Repo
+from clew.history.ranking.candidates import Candidates, Lookup
+from clew.history.ranking.features import FEATURES, Measure
+from clew.history.ranking.question import Question, either
+from clew.history.ranking.weights import weighed
+from clew.history.store.interface import ALWAYS, EVER, CommitFilter, HistoryStore, MessageRecord
+from clew.kit.errors import ClewError
+
+_LONGEST_BODY = 1200
+_NEAREST = 40
+_MOST_FILES = 20
+_MOST_TOUCHES = 300
+_ALLOWED = 4000
+_MIDDLE, _STEEP = 6.0, 1.5  # how the sum of weighted features becomes a number from 0 to 1
+_MEANING = FEATURES.index("meaning")
+_SHARE = FEATURES.index("anywhere")
+_FOUND_BY = {
+    "words": FEATURES.index("anywhere"),
+    "meaning": FEATURES.index("meaning_rank"),
+    "files": FEATURES.index("files"),
+    "name": FEATURES.index("name_added"),
+    "mention": FEATURES.index("mention"),
+}
+
+
+class Nearest(Protocol):
+    """What finds commits by meaning: id, mark and likeness of the nearest and of some others."""
+
+    def __call__(
+        self,
+        store: HistoryStore,
+        text: str,
+        repos: Sequence[Repo],
+        *,
+        times: tuple[int, int],
+        count: int,
+        also: Sequence[int] = (),
+    ) -> list[tuple[int, int, float]]:
+        """The answer; a ClewError says why there is none."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A commit that answers: how well, what share of the words it has, and what found it."""
+
+    id: int
+    sha: str
+    score: float
+    share: float
+    found_by: tuple[str, ...]
+
+
+@dataclass
+class Ranker:
+    """Where to look, by what, and what could not be used."""
+
+    store: HistoryStore
+    wanted: CommitFilter
+    nearest: Nearest | None = None
+    with_words: bool = True
+    skipped: list[str] = field(default_factory=list)
+
+    def rank(self, text: str, most: int, files: Sequence[str] = ()) -> list[Ranked]:
+        """The commits that answer a question or touched the same files, the best first."""
+        question = Question.read(text)
+        rows = self.measured(question, files)
+        scored = [(self._score(row, question.kind), commit, row) for commit, row in rows]
+        best = nlargest(most, scored, key=lambda one: (one[0], one[1].id))
+        return [
+            Ranked(
+                commit.id, commit.sha.hex(), score, row[_SHARE],
+                tuple(name for name, place in _FOUND_BY.items() if row[place]),
+            )
+            for score, commit, row in best
+        ]  # fmt: skip
+
+    def _score(self, row: Sequence[float], kind: str) -> float:
+        """How well a commit answers, from 0 to 1; without words that is how near it is."""
+        if not self.with_words:
+            return row[_MEANING]
+        return 1 / (1 + math.exp((_MIDDLE - weighed(row, kind)) / _STEEP))
+
+    def measured(
+        self, question: Question, files: Sequence[str] = ()
+    ) -> list[tuple[MessageRecord, list[float]]]:
+        """The candidates and their features."""
+        lookup = Lookup(self.store, self.wanted)
+        words = question if self.with_words else Question("", ())
+        candidates = Candidates(lookup, words)
+        is_narrow = self.wanted.is_narrow or self.wanted.committed != EVER
+        allowed = self._passing(candidates) if is_narrow else None
+        shared = self._sharing(files) if files else {}
+        numbers = dict.fromkeys([*candidates.ids(allowed), *shared])
+        near = self._nearest(question.text, [*numbers, *(allowed or ())])
+        numbers |= dict.fromkeys(one for one, _, _ in near[:_NEAREST])
+        if allowed is not None:
+            by_meaning = nlargest(_NEAREST, (one for one in near if one[0] in allowed), _likeness)
+            numbers |= dict.fromkeys(one for one, _, _ in by_meaning)
+            numbers = {one: None for one in numbers if one in allowed}
+        commits = lookup.messages(numbers, _LONGEST_BODY)
+        measure = Measure(candidates, _sure(near, commits), shared, self._now())
+        return [(commit, measure.of(commit)) for commit in commits]
+
+    def _now(self) -> float:
+        asked = min(self.wanted.times[1], self.wanted.committed[1])
+        return float(min(asked, self.store.newest_time() or ALWAYS))
+
+    def _passing(self, candidates: Candidates) -> frozenset[int]:
+        """The commits that pass the filters, as far as they have any of the words."""
+        others = (self.wanted.people, self.wanted.reached)
+        if self.wanted.paths and self.wanted.committed == EVER and others == (None, None):
+            touched = self.store.commits_touching(self.wanted.paths, self.wanted.statuses)
+            return frozenset(touched) if self.wanted.ids is None else self.wanted.ids
+        expression = " OR ".join(map(either, candidates.anywhere))
+        if not expression:
+            return frozenset()
+        found: list[int] = []
+        for repo in self.wanted.repos:
+            rows = self.store.dated_matches(expression, self.wanted.span(repo), self.wanted)
+            found += [number for _, number in islice(rows, _ALLOWED)]
+        return frozenset(found)
+
+    def _nearest(self, text: str, also: Sequence[int]) -> list[tuple[int, int, float]]:
+        """Id, mark and likeness of the commits nearest in meaning, and of the others."""
+        if self.nearest is None:
+            return []
+        repos, times = self.wanted.repos, self.wanted.times
+        try:
+            return self.nearest(self.store, text, repos, times=times, count=_NEAREST, also=also)
+        except ClewError as error:
+            self.skipped.append(f"meaning: {error.message}. {error.hint or ''}".strip())
+            return []
+
+    def _sharing(self, files: Sequence[str]) -> dict[int, float]:
+        """Commits that touched the files: the share of all their files that is the same."""
+        wanted = len(set(files))
+        rows = self.store.sharing(
+            files[:_MOST_FILES], self.wanted.repos, self.wanted.times, _MOST_TOUCHES
+        )
+        alike = {number: shared / (wanted + size - shared) for number, shared, size in rows}
+        best = nlargest(_NEAREST, alike, key=lambda one: (alike[one], one))
+        return {one: alike[one] for one in best}
+
+
+def _likeness(near: tuple[int, int, float]) -> float:
+    return near[2]
+
+
+def _sure(
+    near: Sequence[tuple[int, int, float]], commits: Sequence[MessageRecord]
+) -> dict[int, float]:
+    """The likeness of commits whose vectors are theirs."""
+    marks = {commit.id: int.from_bytes(commit.sha[:8], "little") for commit in commits}
+    return {
+        number: max(0.0, likeness) for number, mark, likeness in near if marks.get(number) == mark
+    }
