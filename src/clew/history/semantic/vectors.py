@@ -286,8 +286,3 @@ def _scored(chunk: Chunk, query: Numbers, count: int) -> list[tuple[int, int, fl
 
 def _best(found: list[tuple[int, int, float]], count: int) -> list[tuple[int, int, float]]:
     return sorted(found, key=lambda one: (-one[2], -one[0]))[:count]
-
-
-def is_marked(sha: bytes, mark: int) -> bool:
-    """Whether a vector was made for the commit of this SHA."""
-    return _mark(sha) == mark
