@@ -11,13 +11,13 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.bench import Bench, Workshop
+from benchmarks.finding import claim as finding
 from benchmarks.measurement import machine
 from benchmarks.measurement.peers import read_peers
 from benchmarks.results import report
 from benchmarks.rooms import (
     command_search,
     culprit,
-    finding,
     growth,
     history_growth,
     history_index,

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from benchmarks.finding import claim as finding
 from benchmarks.measurement.peak import peak_of
 from benchmarks.rooms import (
-    finding,
     growth,
     history_growth,
     ingest_growth,
