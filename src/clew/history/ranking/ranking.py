@@ -25,10 +25,19 @@ _ALLOWED = 4000
 _MIDDLE, _STEEP = 6.0, 1.5  # how the sum of weighted features becomes a number from 0 to 1
 _MEANING = FEATURES.index("meaning")
 _SHARE = FEATURES.index("anywhere")
+_SHARED = FEATURES.index("files")
+# What counts of a fit: a word of the subject has all three parts of words, one of the diff one.
+_FIT = {
+    _SHARE: 0.45,
+    FEATURES.index("message"): 0.1125,
+    FEATURES.index("subject"): 0.1875,
+    _MEANING: 0.25,
+    _SHARED: 0.35,
+}
 _FOUND_BY = {
-    "words": FEATURES.index("anywhere"),
+    "words": _SHARE,
     "meaning": FEATURES.index("meaning_rank"),
-    "files": FEATURES.index("files"),
+    "files": _SHARED,
     "name": FEATURES.index("name_added"),
     "mention": FEATURES.index("mention"),
 }
@@ -52,12 +61,17 @@ class Nearest(Protocol):
 
 @dataclass(frozen=True)
 class Ranked:
-    """A commit that answers: how well, what share of the words it has, and what found it."""
+    """A commit that answers: how well beside others, how well at all, and what found it.
+
+    The score orders one answer's commits. How much of the question a commit has compares with
+    other questions: the share of the words, and the fit, in which words, meaning and files count.
+    """
 
     id: int
     sha: str
     score: float
     share: float
+    fit: float
     found_by: tuple[str, ...]
 
 
@@ -79,7 +93,7 @@ class Ranker:
         best = nlargest(most, scored, key=lambda one: (one[0], one[1].id))
         return [
             Ranked(
-                commit.id, commit.sha.hex(), score, row[_SHARE],
+                commit.id, commit.sha.hex(), score, row[_SHARE], _fit(row, with_files=bool(files)),
                 tuple(name for name, place in _FOUND_BY.items() if row[place]),
             )
             for score, commit, row in best
@@ -102,6 +116,7 @@ class Ranker:
         allowed = self._passing(candidates) if is_narrow else None
         shared = self._sharing(files) if files else {}
         numbers = dict.fromkeys([*candidates.ids(allowed), *shared])
+        otherwise = frozenset(numbers) if self.with_words else frozenset()
         near = self._nearest(question.text, [*numbers, *(allowed or ())])
         numbers |= dict.fromkeys(one for one, _, _ in near[:_NEAREST])
         if allowed is not None:
@@ -109,8 +124,10 @@ class Ranker:
             numbers |= dict.fromkeys(one for one, _, _ in by_meaning)
             numbers = {one: None for one in numbers if one in allowed}
         commits = lookup.messages(numbers, _LONGEST_BODY)
-        measure = Measure(candidates, _sure(near, commits), shared, self._now())
-        return [(commit, measure.of(commit)) for commit in commits]
+        sure = _sure(near, commits)
+        measure = Measure(candidates, sure, shared, self._now())
+        found = (commit for commit in commits if commit.id in sure or commit.id in otherwise)
+        return [(commit, measure.of(commit)) for commit in found]
 
     def _now(self) -> float:
         asked = min(self.wanted.times[1], self.wanted.committed[1])
@@ -151,6 +168,12 @@ class Ranker:
         alike = {number: shared / (wanted + size - shared) for number, shared, size in rows}
         best = nlargest(_NEAREST, alike, key=lambda one: (alike[one], one))
         return {one: alike[one] for one in best}
+
+
+def _fit(row: Sequence[float], *, with_files: bool) -> float:
+    """How much of a question a commit has, from 0 to 1: a subject's words count for most."""
+    fit = sum(part * row[place] for place, part in _FIT.items())
+    return min(1.0, fit / (sum(_FIT.values()) - (0.0 if with_files else _FIT[_SHARED])))
 
 
 def _likeness(near: tuple[int, int, float]) -> float:

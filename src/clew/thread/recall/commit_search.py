@@ -52,7 +52,7 @@ class Search:
         return [
             Related(
                 one.id, head["repo"], head["sha"], head["subject"], head["author"], head["date"],
-                one.score, one.share, one.found_by,
+                one.fit, one.share, one.found_by,
             )
             for one, head in zip(found, heads, strict=True)
         ]  # fmt: skip

@@ -198,16 +198,12 @@ def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranke
         search = Search(history, repos, request.since, request.until)
         found = search.related(request.text[:_LONGEST_QUERY], _EACH) if repos else []
     skipped += search.skipped
-    return [
-        *found_by_git,
-        *(
-            (
-                partial(_commit_hit, one),
-                max(one.share, _MEANT if "meaning" in one.found_by else 0.0),
-            )
-            for one in found
-        ),
-    ]
+    covered = 0.0
+    ranked_commits: _Ranked = []
+    for one in reversed(found):  # the ranking decides: none counts for less than one below it
+        covered = max(covered, one.share, _MEANT if "meaning" in one.found_by else 0.0)
+        ranked_commits.append((partial(_commit_hit, one), covered))
+    return [*found_by_git, *reversed(ranked_commits)]
 
 
 def _asked_repos(own: Repo | None, request: RecallRequest) -> tuple[str, ...] | None:
