@@ -208,7 +208,7 @@ def worker(queue: str, database: str | None, **options: Any) -> Outcome:
     from clew.team.syncing.worker import SyncWorker, cache_directory
 
     cache = CloneCache(options["place"] or cache_directory(address), int(options["disk"] * 1e9))
-    worker = SyncWorker(address, cache, options["every"], options["slots"], say)
+    worker = SyncWorker(address, cache, options["every"], say, options["slots"])
     worker.run(once=options["once"])
     return Outcome({})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,8 +22,8 @@ class SyncWorker:
     address: str
     clones: CloneCache
     cron: str
+    tell: Callable[[str], None]
     slots: int = 1
-    tell: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True)
 
     def run(self, *, once: bool = False) -> None:
         """Work until told to stop; with `once` only until nothing waits."""
