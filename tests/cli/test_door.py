@@ -19,6 +19,7 @@ from clew.cli.core.hints import own_commands
 from clew.cli.faces import build_group
 from clew.history.locations import find_location
 from tests.docs.foreign import make_foreign_repository
+from tests.specs.tools.project import write_spec
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 SOURCE = Path(__file__).parents[2] / "src" / "clew"
@@ -179,3 +180,14 @@ def test_bash_completes_paths_branches_repositories_and_specs(notes, private_hom
     assert completed(notes, private_home, "clew", "owners", "--repo", "") == ["notes"]
     assert completed(notes, private_home, "clew", "show", "ma") == ["main"]
     assert completed(notes, private_home, "clew", "work", spec[:6]) == [spec]
+
+
+def test_show_takes_a_spec_a_commit_and_says_what_is_neither(notes, private_home):
+    (notes / ".chant" / "specs").mkdir(parents=True)
+    write_spec(notes, "2026-01-01-001-abc", "Sell bicycles")
+    spec = run(notes, "clew", "show", "2026-01-01-001-abc", home=private_home)
+    assert "Sell bicycles" in spec.stdout
+    commit = run(notes, "clew", "show", "HEAD", "--json", home=private_home)
+    assert len(json.loads(commit.stdout)["data"]["sha"]) == 40
+    neither = run(notes, "clew", "show", "../nothing.md", home=private_home, code=1)
+    assert "Neither a commit nor a spec" in neither.stderr

@@ -46,19 +46,15 @@ def show(what: str, *, patch: bool, project: str | None) -> Outcome:
 
 
 def _spec_outcome(what: str, project: str | None) -> Outcome:
-    from clew.cli.specs.read import show as show_spec
+    from clew.cli.specs.read import spec_outcome
 
     try:
-        found = click.get_current_context().invoke(
-            show_spec, spec_id=what, only_body=False, raw=False, project=project
-        )
+        return spec_outcome(what, project)
     except ClewError as error:
         raise NotFound(
             f"Neither a commit nor a spec: {what} ({error.message})",
             "`clew log` and `clew list` show what there is.",
         ) from error
-    assert isinstance(found, Outcome)
-    return found
 
 
 def _commit_outcome(root: Path, what: str, *, patch: bool) -> Outcome | None:

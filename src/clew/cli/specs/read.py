@@ -212,6 +212,13 @@ def ready(limit: int, offset: int, labels: tuple[str, ...], project: str | None)
 @project_option
 def show(spec_id: str, *, only_body: bool, raw: bool, project: str | None) -> Outcome:
     """Show one spec; REPO:ID, as `list --global` has it, one of another repository."""
+    return spec_outcome(spec_id, project, only_body=only_body, raw=raw)
+
+
+def spec_outcome(
+    spec_id: str, project: str | None, *, only_body: bool = False, raw: bool = False
+) -> Outcome:
+    """One spec for a person, all of it or the part that was asked for."""
     from clew.specs.query.lists import spec_data
 
     repo, colon, inner = spec_id.partition(":")
