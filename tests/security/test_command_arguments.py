@@ -54,7 +54,8 @@ def attacks():
         for words, command in leaves(build_group(face), (face,)):
             if command.callback not in seen:
                 seen.add(command.callback)
-                yield words, len([one for one in text_arguments(command) if one.nargs == 1]) or 1
+                taken = [one for one in text_arguments(command) if one.nargs == 1 or one.required]
+                yield words, len(taken) or 1
 
 
 ATTACKS = sorted(attacks())

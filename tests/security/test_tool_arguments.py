@@ -147,7 +147,7 @@ def test_no_argument_leads_outside(ground, server, tools, record_property):
         required = tool.input_schema.get("required", [])
         for name, put in string_places(tool.accepted_schema):
             for value in hostile(ground):
-                arguments = {key: USUAL[key] for key in required} | {name: put(value)}
+                arguments = {key: USUAL.get(key, "words") for key in required} | {name: put(value)}
                 call = {"name": tool.prefixed_name, "arguments": arguments}
                 answer = server.ask("tools/call", call)
                 assert_civil_answer(ground, answer, (tool.name, name, value[:80]))
@@ -209,7 +209,7 @@ def test_a_directory_that_is_no_project_is_refused_or_left_as_it_is(ground, serv
             "a\0b",
             "x" * 9999,
         ):
-            arguments = {key: USUAL[key] for key in required} | {name: value}
+            arguments = {key: USUAL.get(key, "words") for key in required} | {name: value}
             answer = server.ask("tools/call", {"name": tool.prefixed_name, "arguments": arguments})
             assert_civil_answer(ground, answer, (tool.name, value[:50]))
     ground.assert_kept()
