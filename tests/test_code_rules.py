@@ -197,7 +197,7 @@ def test_git_is_started_in_one_place():
 
 
 LOADED_BY_NAME = re.compile(r"clew(\.\w+)+:\w+")
-MAY_LOAD_BY_NAME = "src/clew/cli/core/command_table.py"
+MAY_LOAD_BY_NAME = "src/clew/catalog/command_table.py"
 
 
 def loads_by_name(path):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.catalog.command_table import COMMANDS, summaries
 from clew.catalog.faces import FACES
-from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.setup.completion import SHELLS, completion_script
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -95,7 +95,7 @@ def test_completing_a_command_imports_none(tmp_path):
         "clew.cli.core",
         "clew.cli.core.app",
         "clew.cli.core.streams",
-        "clew.cli.core.command_table",
+        "clew.catalog.command_table",
         "clew.cli.core.render",
         "clew.cli.core.terminal",
     }

@@ -14,8 +14,8 @@ import click
 import pytest
 
 from clew.catalog.faces import FACES
+from clew.catalog.wording import commands_of
 from clew.cli.commands.address import name_a_prompt
-from clew.cli.core.hints import own_commands
 from clew.cli.faces import build_group
 from clew.history.locations import find_location
 from tests.docs.foreign import make_foreign_repository
@@ -54,7 +54,7 @@ def test_every_hint_is_a_command_of_the_face_or_of_the_one_door(face):
     known = hints()
     assert len(known) > 40
     for hint in known:
-        worded = own_commands(hint, face).split()
+        worded = commands_of(face, hint).split()
         assert worded[0] in (face, "clew"), (hint, worded)
         command = resolved(worded)
         assert command is not None, (hint, worded)

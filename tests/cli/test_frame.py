@@ -11,9 +11,9 @@ import click
 import pytest
 
 from clew import __version__
+from clew.catalog.command_table import COMMANDS, summaries
 from clew.cli.core import app as frame
 from clew.cli.core.app import LazyGroup, command, run
-from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.core.crash import report_text
 from clew.cli.core.render import plain_table
 from clew.cli.faces import build_group

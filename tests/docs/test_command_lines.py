@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from clew.cli.core.command_table import WORK_COMMANDS
+from clew.catalog.command_table import WORK_COMMANDS
 from clew.cli.faces import build_group
 from tests.docs.foreign import make_foreign_repository
 from tests.docs.pages import (

@@ -8,10 +8,10 @@ import re
 
 import click
 
+from clew.catalog.command_table import COMMANDS, summaries
 from clew.catalog.faces import FACES
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name
-from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names

@@ -6,10 +6,10 @@ import click
 import pytest
 from tests.support.each import for_each
 
+from clew.catalog.command_table import COMMANDS
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import READS, Tool
 from clew.catalog.options import SERVE_OPTIONS
-from clew.cli.core.command_table import COMMANDS
 from clew.cli.faces import build_group
 from clew.guide import topics
 from clew.guide.topics import rooms, topic_names, topic_text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from clew.catalog.command_table import COMMANDS
 from clew.cli.core.app import run
-from clew.cli.core.command_table import COMMANDS
 from clew.cli.faces import build_group
 
 # What goes on until it is stopped; `edit` opens an editor, which is the user's own.

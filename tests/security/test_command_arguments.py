@@ -7,7 +7,7 @@ import subprocess
 import click
 import pytest
 
-from clew.cli.core.command_table import COMMANDS
+from clew.catalog.command_table import COMMANDS
 from clew.cli.faces import build_group
 from tests.support.client import BIN
 from tests.support.faults import assert_civil

@@ -21,11 +21,11 @@ from typing import Any
 import click
 
 import clew
+from clew.catalog.command_table import COMMANDS, summaries
 from clew.catalog.faces import FACES, ROOMS
 from clew.catalog.model import Tool
 from clew.catalog.options import SERVE_OPTIONS
 from clew.catalog.selection import offered_name, select_tools
-from clew.cli.core.command_table import COMMANDS, summaries
 from clew.cli.faces import build_group
 from clew.doctor.checks import CHECKS
 from clew.guide.topics import topic_names, topic_text

@@ -1,7 +1,8 @@
 """Hints for clients that have tools: the commands that a text names become calls of tools.
 
 Texts say what to do next as a command in backticks, such as `chant pause ID`. A tool client gets
-`chant_pause {"id": "ID"}` instead. A command that no tool does stays one, and is said to be one.
+`chant_pause {"id": "ID"}` instead. A command that no tool does stays one, by the name that the server's
+face has for it, and is said to be one.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ _OPTIONS: dict[str, JsonObject] = {
 _VALUES = {"--status": "status"}
 
 
-def in_tools(text: str, offered: Container[str] | None = None) -> str:
+def in_tools(text: str, face: str, offered: Container[str] | None = None) -> str:
     """The text with tools in place of commands; `offered` are the names that the client has."""
     import re
+
+    from clew.catalog.wording import commands_of
 
     def replaced(found: re.Match[str]) -> str:
         call = _call(found["words"].split())
@@ -67,7 +70,8 @@ def in_tools(text: str, offered: Container[str] | None = None) -> str:
         name, arguments = call
         return f"`{name} {jsontext.dumps(arguments)}`" if arguments else f"`{name}`"
 
-    return re.sub(r"`(?:chant|clew) (?P<words>[a-z][^`]*)`", replaced, text)
+    with_tools = re.sub(r"`(?:chant|clew) (?P<words>[a-z][^`]*)`", replaced, text)
+    return commands_of(face, with_tools)
 
 
 def _call(words: list[str]) -> tuple[str, JsonObject] | None:

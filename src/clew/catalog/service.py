@@ -72,7 +72,7 @@ class CatalogService(Service):
         self.name = face.server_name
         self.instructions = face.instructions
         self.wrong_version = face.wrong_version or self.wrong_version
-        self.settings = settings or {}
+        self.settings = {**(settings or {}), "face": face.name}
         self._offered = offered
         self._sources = sources
         self._before_call = before_call
@@ -117,16 +117,22 @@ class CatalogService(Service):
         try:
             return tool.handler(arguments, call)
         except ClewError as error:
-            if error.hint:
-                from clew.catalog.hints import in_tools
-
-                error.hint = in_tools(error.hint, self._offered)
+            self._word(error)
             raise
         except Exception as error:
             refused = _refusal(error)
             if refused is None:
                 raise
             raise refused from error
+
+    def _word(self, error: ClewError) -> None:
+        """Name commands as this face's users type them, or the tools that do the same."""
+        from clew.catalog.hints import in_tools
+        from clew.catalog.wording import message_of
+
+        face = self.settings["face"]
+        error.message = message_of(face, error.message)
+        error.hint = in_tools(error.hint, face, self._offered) if error.hint else error.hint
 
     def prompts(self) -> list[JsonObject]:
         """The prompts of all sources."""

@@ -10,8 +10,8 @@ import click
 
 from clew.advisors.conversation.store import ConversationStore
 from clew.advisors.documents.model import Finding
+from clew.catalog.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
 from clew.cli.core.options import (
     combined,
     flag,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from clew import __version__
+from clew.catalog.command_table import COMMANDS, DOOR_SECTIONS
 from clew.catalog.faces import FACES
 from clew.cli.core.app import LazyGroup, be_quiet, run
-from clew.cli.core.command_table import COMMANDS, DOOR_SECTIONS
 
 _EPILOGS = {"climpt": "DOMAIN ACTION TARGET prints that prompt. See: climpt run --help"}
 

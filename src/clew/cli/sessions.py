@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.catalog.command_table import SESSION_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import SESSION_COMMANDS
 from clew.cli.core.options import flag, limit_option, project_option, timestamp
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.catalog.command_table import TEAM_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import TEAM_COMMANDS
 from clew.cli.core.options import flag
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.catalog.command_table import SITE_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import SITE_COMMANDS
 from clew.cli.core.options import database_option, flag, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError

@@ -41,13 +41,13 @@ def specs(subject: Subject) -> list[Check]:
     cycles = [" -> ".join((*cycle, cycle[0])) for cycle in found.graph().cycles()]
     unread = f"{len(problems)} spec files cannot be read"
     checks = [
-        _found("specs", problems, unread, f"{len(found.active)} readable", "chant lint"),
+        _found("specs", problems, unread, f"{len(found.active)} readable", "clew spec lint"),
         _found("configuration", [str(w) for w in load_config(root).warnings],
-               "The configuration has problems", "valid", "chant config"),
+               "The configuration has problems", "valid", "clew spec config"),
     ]  # fmt: skip
     if cycles:
         checks.append(Check("dependencies", "warn", f"Dependency cycle: {cycles[0]}",
-                            detail="\n".join(cycles[:_MOST_SHOWN]), fix="chant dag"))  # fmt: skip
+                            detail="\n".join(cycles[:_MOST_SHOWN]), fix="clew spec dag"))  # fmt: skip
     if left := _left_behind(root):
         checks.append(Check("leftovers", "warn", f"{len(left)} files of interrupted writes",
                             detail="\n".join(map(show_path, left[:_MOST_SHOWN])), fix="clew doctor --fix",
@@ -81,7 +81,7 @@ def history(subject: Subject) -> list[Check]:
     stale = [repo["name"] for repo in repositories if repo["stale"]]
     if stale:
         summary = f"Stale: {', '.join(stale[:_MOST_SHOWN])}"
-        return [Check("history index", "warn", summary, fix="commitmux sync")]
+        return [Check("history index", "warn", summary, fix="clew history sync")]
     return [Check("history index", "ok", f"{len(repositories)} repositories")]
 
 

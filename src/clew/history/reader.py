@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,19 @@ def looked_up(
     with index_for(call) as store:
         found = work(store)
         named = [repo for repo in store.repos() if repos is None or repo.name in repos]
-        return found, freshness(store, named)
+        return _worded(call, found), _worded(call, freshness(store, named))
+
+
+def _worded(call: Call, found: Any) -> Any:
+    """What was found, with the commands that it proposes as the caller's face has them."""
+    if not (isinstance(found, dict) and (found.get("sync") or found.get("skipped"))):
+        return found
+    from clew.catalog.wording import for_caller
+
+    word = partial(for_caller, call.settings)
+    if "sync" in found:
+        return {**found, "sync": word(found["sync"])}
+    return {**found, "skipped": [word(reason) for reason in found["skipped"]]}
 
 
 def answered(

@@ -149,9 +149,13 @@ def search(arguments: JsonObject, call: Call) -> Answer:
 
 def diagnose(arguments: JsonObject, call: Call) -> Answer:
     """What is wrong with a spec."""
+    from clew.catalog.wording import for_caller
     from clew.specs.check.diagnose import diagnose_any
 
-    return _json(diagnose_any(_store_of(call), arguments["id"]))
+    found = diagnose_any(_store_of(call), arguments["id"])
+    return _json(
+        {**found, "suggestion": for_caller(call.settings, found["suggestion"] or "") or None}
+    )
 
 
 def lint(arguments: JsonObject, call: Call) -> Answer:

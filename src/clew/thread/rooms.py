@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from clew.catalog.wording import commands_of
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.reader import reading_store
@@ -43,7 +44,8 @@ class Rooms:
 
     def lack(self, source: str, text: str) -> None:
         """Note that something is missing, and what would add it."""
-        self.missing.setdefault(source, Statement(MISSING, text, source, LATE))
+        said = commands_of("clew", text)
+        self.missing.setdefault(source, Statement(MISSING, said, source, LATE))
 
     def repo(self, name: str | None = None) -> Repo:
         """The registered repository of that name, or the project's own, registered or not."""

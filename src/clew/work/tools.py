@@ -165,7 +165,9 @@ def takeover(arguments: JsonObject, call: Call) -> Answer:
 
     with _opened(call) as work:
         taken = take_over(work, arguments["id"], force=arguments.get("force", False)).as_json()
-    return _record({**taken, "suggestion": in_tools(taken["suggestion"])})
+    return _record(
+        {**taken, "suggestion": in_tools(taken["suggestion"], call.settings.get("face", "clew"))}
+    )
 
 
 def release(arguments: JsonObject, call: Call, wiring: Wiring) -> Answer:
@@ -254,7 +256,10 @@ def _explained(handler: Handler) -> Handler:
         found = explain(paths, data.get("spec_id") or data["id"], data["status"])
         if found is None:
             return answer
-        reason = {**found.as_json(), "next_step": in_tools(found.next_step)}
+        reason = {
+            **found.as_json(),
+            "next_step": in_tools(found.next_step, call.settings.get("face", "clew")),
+        }
         said = {"suggestion": reason["next_step"]} if "suggestion" in data else {}
         return _record({**data, **said, "reason": reason})
 

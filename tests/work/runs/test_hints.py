@@ -12,7 +12,7 @@ import pytest
 
 from clew.catalog.faces import FACES
 from clew.catalog.hints import in_tools
-from clew.cli.core.hints import own_commands
+from clew.catalog.wording import commands_of
 from clew.kit.call import Call
 from clew.kit.errors import ClewError
 from clew.program import build_service
@@ -252,16 +252,20 @@ def test_what_happened_has_the_takeover_and_the_release(house):
 def test_commands_become_those_of_the_face_and_tools_where_there_are_some():
     text = "Try `chant reset 001`, `clew pause 001` or `clew doctor`."
     assert (
-        own_commands(text, "chant") == "Try `chant reset 001`, `chant pause 001` or `clew doctor`."
+        commands_of("chant", text) == "Try `chant reset 001`, `chant pause 001` or `clew doctor`."
     )
     assert (
-        own_commands(text, "clew")
-        == "Try `clew spec reset 001`, `clew pause 001` or `clew doctor`."
+        commands_of("clew", text) == "Try `clew spec reset 001`, `clew pause 001` or `clew doctor`."
     )
-    assert in_tools("`chant release 1 --finish`") == '`chant_release {"id":"1","then":"finish"}`'
-    assert in_tools("`chant runs 001`") == '`chant_work_list {"include_completed":true}`'
-    assert in_tools("`chant approve 001`.") == "`chant approve 001` on the command line."
-    assert in_tools("`chant pause 1`", {"chant_log"}) == "`chant pause 1` on the command line"
+    assert (
+        in_tools("`chant release 1 --finish`", "chant")
+        == '`chant_release {"id":"1","then":"finish"}`'
+    )
+    assert in_tools("`chant runs 001`", "chant") == '`chant_work_list {"include_completed":true}`'
+    assert in_tools("`chant approve 001`.", "chant") == "`chant approve 001` on the command line."
+    assert (
+        in_tools("`chant pause 1`", "chant", {"chant_log"}) == "`chant pause 1` on the command line"
+    )
 
 
 def test_every_tool_that_a_hint_may_name_exists_and_takes_what_it_gets():

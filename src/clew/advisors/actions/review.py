@@ -150,7 +150,7 @@ def _about_criterion(judged: Judged) -> Iterator[Finding]:
     criterion = judged.criterion
     place = Place(f"criterion {criterion.number}")
     if not criterion.checked:
-        fix = "Prove it and check it: chant check."
+        fix = "Prove it and check it: clew spec check."
         yield place.error("R3", f"Not checked: {criterion.text}", fix)
     elif criterion.check and not criterion.evidence:
         fix = f"Run `{criterion.check}` and note what it said."

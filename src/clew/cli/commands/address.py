@@ -5,7 +5,7 @@ Nothing here may import what a cold start cannot afford.
 
 from __future__ import annotations
 
-from clew.cli.core.command_table import COMMAND_COMMANDS
+from clew.catalog.command_table import COMMAND_COMMANDS
 
 _NEVER_A_DOMAIN = ("init", "mcp", "version")
 _FRAME_OPTIONS = ("-h", "--help", "-v", "--version")

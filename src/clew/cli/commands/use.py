@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from clew.catalog.command_table import COMMAND_COMMANDS
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
-from clew.cli.core.command_table import COMMAND_COMMANDS
 from clew.cli.core.completion import complete_address
 from clew.cli.core.options import combined, flag, limit_option, project_option
 from clew.cli.core.streams import say

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.catalog.command_table import find, load, summaries
 from clew.catalog.faces import FACES
-from clew.cli.core.command_table import find, load, summaries
 from clew.cli.core.render import json_text, print_outcome
 from clew.cli.core.streams import (
     OutputFailed,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from clew.cli.core.command_table import Table
+    from clew.catalog.command_table import Table
 
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -116,7 +116,7 @@ class LazyGroup(click.Group):
 
     def _instead(self, word: str) -> str:
         """What may have been meant: a word of a group at this door, or one that looks like it."""
-        from clew.cli.core.hints import grouped_words
+        from clew.catalog.wording import grouped_words
 
         if self.sections and word in (known := grouped_words()):
             return f" Did you mean {self.name} {known[word]} {word}?"
@@ -260,11 +260,11 @@ def _stopped(command_path: str, *, as_json: bool) -> int:
 
 
 def _report(error: ClewError, command_path: str, *, as_json: bool) -> int:
-    from clew.cli.core.hints import own_commands, own_message
+    from clew.catalog.wording import commands_of, message_of
 
     face = command_path.split(maxsplit=1)[0]
-    error.message = own_message(error.message, face)
-    error.hint = own_commands(error.hint, face) if error.hint else error.hint
+    error.message = message_of(face, error.message)
+    error.hint = commands_of(face, error.hint) if error.hint else error.hint
     if as_json and not isinstance(error, OutputFailed):
         try:
             write_out(json_text(error_envelope(command_path, error)))

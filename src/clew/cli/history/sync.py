@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from clew.catalog.command_table import HISTORY_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import HISTORY_COMMANDS
 from clew.cli.core.options import database_option, flag, one_repo_option, repeatable
 from clew.cli.core.surroundings import progress_bar
 from clew.cli.core.tool_commands import command_line

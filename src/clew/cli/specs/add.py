@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from clew.catalog.command_table import CRITERION_COMMANDS
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
-from clew.cli.core.command_table import CRITERION_COMMANDS
 from clew.cli.core.options import flag, project_option, repeatable, spec_argument
 from clew.cli.core.streams import read_text
 from clew.cli.specs.edit import ACTOR, message, set_box

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from clew.catalog.command_table import SPEC_COMMANDS, WORK_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import SPEC_COMMANDS, WORK_COMMANDS
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
     combined,

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from clew.catalog.command_table import WORKTREE_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.command_table import WORKTREE_COMMANDS
 from clew.cli.core.options import flag, project_option, spec_argument, specs_argument
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work

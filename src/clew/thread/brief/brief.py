@@ -216,7 +216,7 @@ def _spec(rooms: Rooms, words: str) -> Spec | None:
         return None
     if rooms.specs is None:
         if re.match(r"\d{4}-\d\d-\d\d-", words):
-            raise NotFound(f"Spec not found: {words}", "This project has no specs: chant init")
+            raise NotFound(f"Spec not found: {words}", "This project has no specs: clew spec init")
         return None
     try:
         return rooms.specs.load(words)
@@ -317,7 +317,7 @@ def _open_spec_statements(rooms: Rooms, task: _Task) -> list[Statement]:
         spec = rooms.specs.read(head)
         files = f"; files: {', '.join(head.target_files)}" if head.target_files else ""
         text = (
-            f"{head.id} “{head.title or ''}” ({head.status}){files}; open it: chant show {head.id}"
+            f"{head.id} “{head.title or ''}” ({head.status}){files}; open it: clew show {head.id}"
         )
         source = f"spec:{head.id}"
         criteria = parse_criteria(spec.body).items[:_MOST_CRITERIA]

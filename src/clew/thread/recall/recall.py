@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from clew.catalog.wording import commands_of
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.lookup import chosen_repos, patch_text
@@ -109,7 +110,7 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     best = interleaved(lists, _SHARES)
     shown = [make(rooms, words, score) for make, score in best[: max(0, min(request.limit, _MOST))]]
     missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
-    return Recalled(shown, len(best), [*missing, *skipped])
+    return Recalled(shown, len(best), [*missing, *(commands_of("clew", one) for one in skipped)])
 
 
 def _checked(request: RecallRequest) -> list[str]:

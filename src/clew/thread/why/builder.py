@@ -184,7 +184,7 @@ class WhyBuilder:
         elif self.documents.vision:
             self.rooms.lack(
                 f"spec:{thread.id}",
-                f"The spec names no feature of the vision. Add it: chant edit {thread.id}"
+                f"The spec names no feature of the vision. Add it: clew edit {thread.id}"
                 " (labels: [FE-1], origin: [docs/vision.md])",
             )
         else:
@@ -304,7 +304,7 @@ class WhyBuilder:
         if self.rooms.specs is not None:
             with self.rooms.journal() as journal:
                 if journal is None:
-                    self.rooms.lack("runs", "No run is recorded here. Start one: chant work ID")
+                    self.rooms.lack("runs", "No run is recorded here. Start one: clew work ID")
         missing = self.rooms.missing
         self.statements += [one for source, one in missing.items() if source != "specs"]
 
