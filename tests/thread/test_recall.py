@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.kit.errors import Invalid, NotFound
+from clew.kit.times import day_text
 from clew.specs.index.text_index import SPEC, spec_source
 from clew.specs.store.store import SpecStore
 from clew.thread.recall.recall import KINDS, RecallRequest, interleaved, recall, recalled_text
@@ -171,3 +172,38 @@ def test_lists_are_fused_by_rank_and_by_how_much_each_hit_has():
     order = [key for key, _ in interleaved(lists, {})]
     assert order == ["first", "second", "little", "less"]
     assert interleaved({"x": [("one", 1.0)]}, {"x": 0.5}) == [("one", 0.5)]
+
+
+def test_documents_are_dated_by_the_commit_that_touched_them_last(story, monkeypatch):
+    """What git does not have yet is from when it was written; all dates come in one call."""
+    from clew.thread.recall import document_dates
+
+    asked = []
+    opened = document_dates.open_git
+    monkeypatch.setattr(
+        document_dates,
+        "open_git",
+        lambda *words, cwd: asked.append(words) or opened(*words, cwd=cwd),
+    )
+
+    def dates():
+        hits = found(story, "zeppelin", kinds=("document",)).hits
+        return {hit.id: day_text(hit.time) for hit in hits}
+
+    docs = story.root / "docs"
+    for name in ("old", "late one"):
+        (docs / f"{name}.md").write_text(f"# {name}\n\nThe zeppelin.\n", "utf-8")
+    old = {"GIT_COMMITTER_DATE": "2011-02-03T10:00:00Z", "GIT_AUTHOR_DATE": "2010-01-01T10:00:00Z"}
+    story.repository.git("add", "docs/old.md")
+    story.repository.git("commit", "--quiet", "-m", "Old", env=old)
+
+    first = dates()
+    assert first["docs/old.md"] == "2011-02-03"
+    assert first["docs/late one.md"] > "2020"
+    assert dates() == first
+    assert len(asked) == 1
+
+    story.repository.git("add", "docs/late one.md")
+    story.repository.git("commit", "--quiet", "-m", "Late", env=old)
+    assert dates()["docs/late one.md"] == "2011-02-03"
+    assert len(asked) == 2

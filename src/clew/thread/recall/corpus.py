@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from clew.kit.files import open_regular
 from clew.specs.files.criteria import title_of
 from clew.specs.index.text_index import SPEC, Entry, Source, TextIndex, spec_source
+from clew.thread.recall.document_dates import committed_dates
 from clew.thread.rooms import Rooms
 
 RUN, DOCUMENT = "run", "document"
@@ -54,10 +55,14 @@ def _logs(project: Path) -> Source:
 
 
 def _documents(project: Path) -> Source:
-    def versions() -> dict[str, str]:
-        return {name: _version(status) for name, status in _markdown_files(project)}
+    dates: dict[str, int] = {}
 
-    return Source(DOCUMENT, versions, partial(_document_entry, project))
+    def versions() -> dict[str, str]:
+        found = dict(_markdown_files(project))
+        dates.update(committed_dates(project, found))
+        return {name: f"{_version(one)}:{dates.get(name, '')}" for name, one in found.items()}
+
+    return Source(DOCUMENT, versions, partial(_document_entry, project, dates))
 
 
 def _log_entry(directory: Path, spec_id: str) -> Entry | None:
@@ -67,9 +72,13 @@ def _log_entry(directory: Path, spec_id: str) -> Entry | None:
     return Entry(f"Log of {spec_id}", _LINE_TIME.sub("", found[0]), spec_id, found[1])
 
 
-def _document_entry(project: Path, name: str) -> Entry | None:
+def _document_entry(project: Path, dates: Mapping[str, int], name: str) -> Entry | None:
+    """A document from when it was committed; one that git does not have, from when it was written."""
     found = _end_of(project / name, _LARGEST_DOCUMENT)
-    return None if found is None else Entry(title_of(found[0]) or name, found[0], name, found[1])
+    if found is None:
+        return None
+    text, written = found
+    return Entry(title_of(text) or name, text, name, dates.get(name, written))
 
 
 def _end_of(file: Path, most: int) -> tuple[str, int] | None:
