@@ -62,7 +62,7 @@ def test_an_index_that_is_behind_is_told(tmp_path, repository, git):
     assert [check.status for check in history(subject)] == ["ok"]
     git(repository, "commit", "--allow-empty", "-m", "More")
     [check] = history(subject)
-    assert (check.status, check.fix) == ("warn", "commitmux sync")
+    assert (check.status, check.fix) == ("warn", "clew history sync")
 
 
 def test_a_file_that_is_no_index_fails(tmp_path):

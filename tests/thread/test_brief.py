@@ -68,7 +68,7 @@ def test_the_open_spec_that_the_words_are_about_is_told(story):
     told = said(asked(story, "the nightly job"), "spec")
     assert told[0] == (
         f"{OPEN} “Nightly job” (pending); files: shop/night.py, shop/orders.py;"
-        f" open it: chant show {OPEN}"
+        f" open it: clew show {OPEN}"
     )
     assert told[1] == "[ ] An order is there after a crash"
     assert said(asked(story, "something else entirely"), "spec") == []
