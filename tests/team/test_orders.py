@@ -15,6 +15,7 @@ import pytest
 from clew.kit.errors import Conflict
 from clew.team.database import Database, migrate
 from clew.team.working.orders import LeaseLost, Orders
+from tests.support.client import BIN
 from tests.support.waiting import wait_until
 
 # A worker as a process: it takes orders, says three pieces about each, and prints what was stored.
@@ -217,3 +218,12 @@ def test_a_restart_of_the_database_loses_nothing():
             assert_all_ended_and_nothing_lost(orders, said)
     finally:
         server.remove()
+
+
+def test_an_order_for_an_unknown_repository_is_refused(address):
+    words = ("team", "order", "nowhere", "a-spec", "--database", address)
+    done = subprocess.run(
+        [str(BIN / "clew"), *words], capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert b"Repo 'nowhere' not found" in done.stderr

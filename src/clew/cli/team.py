@@ -225,6 +225,7 @@ def order(
     repo: str, specs: tuple[str, ...], agent: str, labels: tuple[str, ...], database: str | None
 ) -> Outcome:
     """Have the fleet work on specs of a repository."""
+    open_index(team_address(database)).find_repo(repo)
     with _orders(database) as orders:
         made = [orders.add(repo, spec, agent, labels) for spec in specs]
     data = [{"order": one.order_id, "spec": one.spec_id} for one in made]
