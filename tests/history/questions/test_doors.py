@@ -83,6 +83,28 @@ def command_line(name, story):
     return [name.replace("_", "-"), *words]
 
 
+@pytest.fixture
+def inside(story, monkeypatch):
+    """Stand in the repository of the story: under `clew` a question is about where one stands."""
+    monkeypatch.chdir(story.root)
+
+
+def rows_of(printed):
+    """The words of every line but the hint, without the column that `clew` may leave out."""
+    lines = [line.split() for line in printed.splitlines() if not line.startswith("Next: ")]
+    return [[word for word in line if word not in ("REPO", "demo")] for line in lines]
+
+
+def follow(group, printed, database):
+    """Run the command that the last line names, if it names one."""
+    *_, last = printed.strip().split("\n")
+    if last.startswith("Next: "):
+        face, *following = shlex.split(last.removeprefix("Next: "))
+        assert face == group.name
+        assert run(group, face, [*following, "--db", str(database)]) == 0
+
+
+@pytest.mark.usefixtures("inside")
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_every_tool_is_a_command(name, story, database, capsys):
     words = command_line(name, story)
@@ -97,12 +119,25 @@ def test_every_tool_is_a_command(name, story, database, capsys):
     printed = capsys.readouterr().out
     assert printed
     assert "Nothing found" not in printed
-    assert run(build_group("clew"), "clew", ["history", *words, "--db", str(database)]) == 0
-    assert capsys.readouterr().out == printed.replace("Next: commitmux ", "Next: clew history ")
-    *_, last = printed.strip().split("\n")
-    if last.startswith("Next: "):
-        following = shlex.split(last.removeprefix("Next: commitmux "))
-        assert run(group, "commitmux", [*following, "--db", str(database)]) == 0
+    follow(group, printed, database)
+    capsys.readouterr()
+
+    door = build_group("clew")
+    assert run(door, "clew", ["history", *words, "--db", str(database)]) == 0
+    shown = capsys.readouterr().out
+    assert rows_of(shown) == rows_of(printed)
+    assert ("\nNext: " in shown) == ("\nNext: " in printed)
+    follow(door, shown, database)
+
+
+def test_without_a_repository_commitmux_asks_all_and_reads_nothing_in(story, database, capsys):
+    """Somebody who stands in another repository."""
+    group = build_group("commitmux")
+    for words in (["pickaxe", "alpha"], ["search", "frobnicate"], ["list-repos"]):
+        assert run(group, "commitmux", [*words, "--db", str(database), "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)["data"]
+        found = data.get("commits") or data["repos"]
+        assert {one.get("repo") or one["name"] for one in found} == {"demo"}
 
 
 def test_filters_are_options(story, database, capsys):
@@ -113,7 +148,7 @@ def test_filters_are_options(story, database, capsys):
     printed = capsys.readouterr().out
     assert "Mend the config" in printed
     assert "1 of " in printed
-    assert run(group, "commitmux", ["owners", "nope", "--db", str(database)]) == 1
+    assert run(group, "commitmux", ["owners", "--repo", "nope", "--db", str(database)]) == 1
     assert "Repo 'nope' not found" in capsys.readouterr().err
 
 

@@ -54,7 +54,7 @@ def test_the_command_of_the_page(tool, story, database, capsys):
     assert run(group, "commitmux", [*words, "--limit", "0", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)["data"]
     assert (data["total"], data["names"], data["limit"]) == (1, [], 0)
-    assert run(group, "commitmux", ["former-names", "demo"]) == 2
+    assert run(group, "commitmux", ["former-names"]) == 2
     assert "Missing argument 'PATH'" in capsys.readouterr().err
     assert run(group, "commitmux", ["--help"]) == 0
     assert "former-names   Show a file's former names." in capsys.readouterr().out

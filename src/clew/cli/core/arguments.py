@@ -38,7 +38,8 @@ def placed_words(
     for name in names:
         if name not in found and not by_place[name].startswith("["):
             raise click.UsageError(f"Missing argument '{name.upper()}'.")
-    if "repo" not in found and (found or not by_place["repo"].startswith("[") or here.root):
+    may_be_any = by_place["repo"].startswith("[") and not (here.is_door and here.root)
+    if "repo" not in found and (found or not may_be_any):
         here.scope(())
         found["repo"] = here.name()
     return found

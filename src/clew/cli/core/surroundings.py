@@ -1,7 +1,7 @@
 """What a question is about when it does not say so: where somebody stands, and under which name.
 
 Under `clew` a question is about the repository of the working directory; its index is made and
-kept current on the way. The users of `commitmux` register theirs, and ask all of them.
+kept current on the way. The users of `commitmux` register and sync theirs, and ask all of them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Surroundings:
         if self.settings.get("index") == "no":
             return [self._unindexed_name()]
         everywhere = every or not (self.is_door and self.root)
-        if named or (every or self.root):
+        if self.is_door and (named or every or self.root):
             self._bring_along(named, every=everywhere)
         if named:
             return list(named)
@@ -91,9 +91,7 @@ class Surroundings:
     def _bring_along(self, named: tuple[str, ...], *, every: bool) -> None:
         from clew.history.upkeep import keep_current
 
-        problems = keep_current(
-            self.settings, named or None, every=every, adds=self.is_door, meter=progress_meter
-        )
+        problems = keep_current(self.settings, named or None, every=every, meter=progress_meter)
         for problem in problems:
             say(f"Answered from what is indexed; not brought up to date: {problem}")
 

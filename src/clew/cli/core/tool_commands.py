@@ -247,7 +247,8 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
     items, _, columns = table.partition(": ")
     named = [word.split(":") for word in columns.split()]
     keys = {heading: behind or [heading] for heading, *behind in named}
-    if "repo" in keys and current_face() == "clew" and len({i["repo"] for i in found[items]}) == 1:
+    is_column = keys.get("repo") == ["repo"] and current_face() == "clew"
+    if is_column and len({item["repo"] for item in found[items]}) == 1:
         del keys["repo"]  # it says nothing where there is one
     rows = tuple(tuple(_cells(item, some) for some in keys.values()) for item in found[items])
     heads = tuple(heading.replace("_", " ") for heading in keys)
