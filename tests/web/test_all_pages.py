@@ -59,10 +59,10 @@ def test_pages_of_an_empty_project_say_what_to_do_next(shop, visit, pictures):
         opened = visit(server)
         words = {
             "/": "Nothing to do yet",
-            "/history": "clew history add-repo",
+            "/history": "clew log",
             "/documents": "clew advise vision",
             "/thread": "clew advise vision",
-            "/pulse": "clew history sync",
+            "/pulse": "clew log",
         }
         for path, text in words.items():
             opened.go(path)

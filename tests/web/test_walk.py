@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
+from tests.support.repos import Repository
+
 
 def test_from_a_vision_to_a_line_and_back(shop, visit):
     shop.filled()
@@ -49,3 +54,21 @@ def test_why_is_asked_in_words(shop, visit):
         page.get_by_role("heading", name="Why src/orders.py:3").wait_for()
         assert opened.go("/thread?why=../../etc/passwd:1") in (400, 404)
         assert "root:" not in page.content()
+
+
+def test_history_pages_keep_to_the_project_and_ask_all_when_told(shop, visit, tmp_path):
+    shop.history()
+    other = Repository(tmp_path / "elsewhere")
+    other.commit("Teach orders elsewhere", {"strange.py": "x = 1\n"})
+    store = SqliteHistory.open(shop.database)
+    sync_repo(store, register(store, other.path, name="elsewhere"))
+    store.close()
+    with shop.serve() as server:
+        opened = visit(server)
+        for path, strange in (("/history?q=orders", "elsewhere"), ("/pulse", "strange.py")):
+            opened.go(path)
+            shown = opened.page.locator("main")
+            assert strange not in shown.locator(".results, .plots").inner_html()
+            opened.page.get_by_text("Ask all repositories").click()
+            opened.page.wait_for_url("**all=yes*")
+            assert strange in shown.locator(".results, .plots").inner_html()

@@ -94,6 +94,13 @@ class Site:
 
         return reading_store(Call(settings=self.settings))
 
+    def own_repo(self, store: HistoryStore) -> str:
+        """The name of the project's repository in the index; empty where it is not there."""
+        from clew.history.upkeep import own_repo
+
+        own = own_repo(store, self.root)
+        return own.name if own else ""
+
 
 def site_of(request: Request) -> Site:
     """The site that a request is about."""

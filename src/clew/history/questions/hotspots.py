@@ -34,11 +34,15 @@ def hotspots(
     }
 
 
-def weekly_commits(store: HistoryStore, weeks: int) -> tuple[range, dict[str, Counter[int]]]:
+def weekly_commits(
+    store: HistoryStore, weeks: int, repo: str | None = None
+) -> tuple[range, dict[str, Counter[int]]]:
     """The last weeks up to the newest commit, counted from 1970, and commits by name and week."""
     last = min(int(time.time()), store.newest_time() or 0) // WEEK
     periods = range(last - weeks + 1, last + 1)
     counts: dict[str, Counter[int]] = {}
     for name, week, count in store.counts_by_period(WEEK, periods):
+        if repo not in (None, name):
+            continue
         counts.setdefault(name, Counter())[week] += count
     return periods, counts

@@ -36,7 +36,17 @@ def search(request: Request) -> Response:
         return page(request, "no_history.html", here="history", has_index=False)
     if not repos:
         return page(request, "no_history.html", here="history", has_index=True)
-    values: dict[str, Any] = {"commits": [], "total": None, "next": None, "facets": {}, "error": ""}
+    own = site.own_repo(store)
+    asks_all = not request.query_params.keys().isdisjoint(("repo", "all"))
+    given["repo"] = given["repo"] or ("" if asks_all else own)
+    values: dict[str, Any] = {
+        "own": own,
+        "commits": [],
+        "total": None,
+        "next": None,
+        "facets": {},
+        "error": "",
+    }
     try:
         asked = _search_request(given)
         values |= _results(store, asked, request.query_params.get("cursor"))

@@ -28,30 +28,31 @@ _OWN = ".chant/"
 def show(request: Request) -> Response:
     """All plots, each with the numbers behind it."""
     site = site_of(request)
-    return page(
-        request,
-        "pulse.html",
-        here="pulse",
-        plots=[plot for plot in (*_history_plots(site), *_spec_plots(site)) if plot],
-    )
+    only, plots = _history_plots(site, asks_all="all" in request.query_params)
+    shown = [plot for plot in (*plots, *_spec_plots(site)) if plot]
+    return page(request, "pulse.html", here="pulse", only=only, plots=shown)
 
 
-def _history_plots(site: Site) -> list[dict[str, Any] | None]:
+def _history_plots(site: Site, *, asks_all: bool) -> tuple[str, list[dict[str, Any] | None]]:
+    """The repository that is shown where there are others too, and the plots of its history."""
     try:
         store = site.history()
-        if not store.repos():
-            return []
+        repos = store.repos()
     except ClewError:
-        return []
-    hottest = _hottest(store)
-    return [_activity(store), _hotspots(hottest[:_MOST]), _together(store, hottest[:8])]
+        return "", []
+    if not repos:
+        return "", []
+    own = "" if asks_all else site.own_repo(store)
+    hottest = _hottest(store, own)
+    plots = [_activity(store, own), _hotspots(hottest[:_MOST]), _together(store, hottest[:8])]
+    return own if len(repos) > 1 else "", plots
 
 
-def _activity(store: HistoryStore) -> dict[str, Any]:
+def _activity(store: HistoryStore, own: str) -> dict[str, Any]:
     """Commits a week, by repository; the busiest ones by name."""
     from clew.history.questions.hotspots import WEEK, weekly_commits
 
-    weeks, counts = weekly_commits(store, _WEEKS)
+    weeks, counts = weekly_commits(store, _WEEKS, own or None)
     busiest = sorted(counts, key=lambda name: -counts[name].total())[:4]
     labels = [day_text(week * WEEK) for week in weeks]
     series: dict[str, Any] = {name: [counts[name][week] for week in weeks] for name in busiest}
@@ -86,11 +87,13 @@ def _hotspots(found: list[dict[str, Any]]) -> dict[str, Any] | None:
     }
 
 
-def _hottest(store: HistoryStore) -> list[dict[str, Any]]:
+def _hottest(store: HistoryStore, own: str) -> list[dict[str, Any]]:
     """The files that change most, without Clew's own."""
     from clew.history.questions.hotspots import hotspots
 
-    found: list[dict[str, Any]] = hotspots(store, limit=_MOST * 10)["paths"]
+    found: list[dict[str, Any]] = hotspots(store, repos=[own] if own else None, limit=_MOST * 10)[
+        "paths"
+    ]
     return [entry for entry in found if not entry["path"].startswith(_OWN)]
 
 
