@@ -33,6 +33,21 @@ def sources(data, section):
     return [one["source"] for one in data["statements"] if one["section"] == section]
 
 
+def test_a_spec_leads_to_its_commits_and_to_the_vision(story):
+    data = asked(story, SPEC)
+    assert data["title"] == f"Why {SPEC}"
+    assert chain(data) == [
+        ("spec", SPEC),
+        ("run", story.runs[1]),
+        ("decision", ADR),
+        ("feature", "docs/vision.md#FE-1"),
+        ("objective", "docs/vision.md#BO-1"),
+    ]
+    assert f"commit:shop@{story.shas['spec'][:12]}" in sources(data, "commit")
+    with pytest.raises(NotFound, match="commit or spec"):
+        asked(story, SPEC[:-1])
+
+
 def test_a_line_of_a_spec_leads_through_run_and_decision_to_the_vision(story):
     data = asked(story, "tests/test_orders.py:1")
     assert chain(data) == [

@@ -47,7 +47,7 @@ def _pack_answer(pack: Pack) -> Answer:
 
 
 def why(arguments: JsonObject, call: Call) -> Answer:
-    """Why a line, a file, a symbol or a commit is there."""
+    """Why a line, a file, a symbol, a commit or a spec is there."""
     from clew.thread.why.why import BUDGET
     from clew.thread.why.why import why as follow
 
@@ -137,7 +137,7 @@ THREAD_TOOLS = (
         command=Command(
             "why",
             "Show why a line, file, symbol or commit is there.",
-            "Show why TARGET is there: PATH, PATH:LINE, PATH:LINE-LINE, a symbol or a SHA.\n\n"
+            "Show why TARGET is there: PATH, PATH:LINE, PATH:LINE-LINE, a symbol, a SHA or a spec.\n\n"
             "From the line to its commit, pull request, version, spec, run, decision and vision;"
             " with what changed together, later fixes and reverts. Every statement names its"
             " source.",

@@ -64,6 +64,7 @@ _HOW = {
     "commits": "lists this commit",
     "pick": "named by the commit that this one was picked from",
     "restored": "named by the commit that first brought the line",
+    "asked": "asked for",
 }
 
 
@@ -133,7 +134,8 @@ class WhyBuilder:
                 if thread.spec_from
                 else ""
             )
-            text = f"{ref.id} “{thread.title}”, {state}, {criteria}; {_HOW[ref.how]}{gone}"
+            how = "" if ref.how == "asked" else f"; {_HOW[ref.how]}"
+            text = f"{ref.id} “{thread.title}”, {state}, {criteria}{how}{gone}"
             self.say("spec", text, source, FIRST)
         self._runs(thread)
         self._origin(thread)

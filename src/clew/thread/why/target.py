@@ -1,4 +1,4 @@
-"""What somebody asks about: lines of a file, a file, a symbol, or a commit; and nothing else.
+"""What somebody asks about: lines of a file, a file, a symbol, a commit, or a spec; nothing else.
 
 Only files of registered repositories and of the project are ever looked at. A path is compared
 with their roots as it is written, and git reads it from its own objects.
@@ -31,7 +31,7 @@ _MOST_SPOTS = 5
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked about, found: `kind` is lines, file, directory, symbol, places or commit."""
+    """What is asked about, found: `kind` is lines, file, directory, symbol, places, commit or spec."""
 
     kind: str
     repo: Repo
@@ -47,7 +47,7 @@ class Target:
         """The target as it is shown."""
         if self.kind == "commit":
             return f"{self.repo.name}@{self.commit[:12]}"
-        if self.kind in ("file", "directory", "places"):
+        if self.kind in ("file", "directory", "places", "spec"):
             return self.path
         span = f"{self.start}" if self.start == self.end else f"{self.start}-{self.end}"
         return f"{self.path}:{span}"
@@ -58,7 +58,8 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
     wanted = text.strip()
     if not wanted or len(wanted) > _LONGEST or "\0" in wanted or "\n" in wanted:
         raise Invalid(
-            "Nothing to ask about", "Give PATH, PATH:LINE, PATH:LINE-LINE, a symbol or a SHA."
+            "Nothing to ask about",
+            "Give PATH, PATH:LINE, PATH:LINE-LINE, a symbol, a SHA or a spec.",
         )
     wanted = _plain_place(rooms, wanted, repo_name)
     if _SHA.fullmatch(wanted):
@@ -74,6 +75,9 @@ def find_target(rooms: Rooms, text: str, repo_name: str | None = None) -> Target
     symbol = _symbol(rooms, wanted, repo_name) if SYMBOL.fullmatch(wanted) else None
     if symbol is not None:
         return symbol
+    spec = _spec(rooms, wanted, repo_name)
+    if spec is not None:
+        return spec
     raise _unknown(rooms, wanted, repo_name)
 
 
@@ -89,9 +93,20 @@ def _plain_place(rooms: Rooms, wanted: str, repo_name: str | None) -> str:
 def _unknown(rooms: Rooms, wanted: str, repo_name: str | None) -> NotFound:
     where = rooms.repo(repo_name).name  # raises if there is no repository at all
     return NotFound(
-        f"{where} has no file, symbol or commit '{clipped(shown_text(wanted))}' at HEAD",
-        "Give a path from the repository's root, PATH:LINE, a name that is defined, or a SHA.",
+        f"{where} has no file, symbol, commit or spec '{clipped(shown_text(wanted))}' at HEAD",
+        "Give a path from the repository's root, PATH:LINE, a name that is defined, a SHA, or a spec's id.",
     )
+
+
+def _spec(rooms: Rooms, wanted: str, repo_name: str | None) -> Target | None:
+    """The project's spec with exactly this id."""
+    if rooms.specs is None or repo_name:
+        return None
+    try:
+        found = rooms.specs.load(wanted).id
+    except ClewError:
+        return None
+    return Target("spec", rooms.repo(), path=found) if found == wanted else None
 
 
 def _commit(rooms: Rooms, sha: str, repo_name: str | None) -> Target | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError
 from clew.kit.text.display import clipped
+from clew.specs.query.commits import commits_or_none
 from clew.thread.budget import fitted
 from clew.thread.model import EARLY, FIRST, LAST, LATE, USUAL, Link, Pack
 from clew.thread.rooms import Rooms
@@ -49,13 +51,15 @@ _MOST_PLACES = 20
 
 
 def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGET) -> Pack:
-    """The thread behind lines, a file, a symbol or a commit, within a budget of tokens."""
+    """The thread behind lines, a file, a symbol, a commit or a spec, within a budget of tokens."""
     target = find_target(rooms, text, repo)
     builder = WhyBuilder(rooms, target.repo, frozenset({target.path}))
     if target.kind == "commit":
         builder.commit(target.commit)
     elif target.kind in ("file", "directory"):
         _add_path(builder, target)
+    elif target.kind == "spec":
+        _add_spec(builder, target.path)
     elif target.kind == "places":
         _add_places(builder, target)
     else:
@@ -64,6 +68,19 @@ def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGE
     builder.statements.sort(key=lambda one: SECTIONS.index(one.section))
     more = {"repo": target.repo.name, "chain": [link.as_data() for link in builder.chain]}
     return fitted(f"Why {target.title}", builder.statements, budget, more)
+
+
+def _add_spec(builder: WhyBuilder, spec_id: str) -> None:
+    """A spec with what it came from, and the newest commits for it."""
+    builder.spec(SpecRef(spec_id, "asked"))
+    shas = commits_or_none(Path(builder.repo.local_path), spec_id) or []
+    for sha in shas[: -_MOST_COMMITS - 1 : -1]:
+        found = read_commit(builder.rooms, builder.repo, sha)
+        if found is not None:
+            builder.say("commit", head_of(found), found.source, USUAL)
+    if len(shas) > _MOST_COMMITS:
+        more = f"and {len(shas) - _MOST_COMMITS} older commits"
+        builder.say("commit", more, f"spec:{spec_id}", LAST)
 
 
 def _add_lines(builder: WhyBuilder, target: Target) -> None:
