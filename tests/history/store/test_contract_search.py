@@ -308,10 +308,6 @@ def test_commits_that_count_and_say_something(store, repo, other, id_of):
     assert store.counted_saying("needle", [repo], 9) == [id_of("On the side")]
     assert len(store.counted_saying("alpha", [repo, other], 9)) == 3
     assert len(store.counted_saying("alpha", [repo, other], 2)) == 2
-    best = list(store.best_saying(any_phrase(["main", "rename"]), [repo], START + 1))
-    assert names(store, best) == ["Rename the core"]
-    assert list(store.best_saying("alpha", [repo], ALWAYS)) == []
-    assert len(list(store.best_saying("alpha", [repo, other], -ALWAYS))) == 3
 
 
 def test_commits_with_a_patch_by_word_path_and_time(store, repo):

@@ -433,9 +433,6 @@ class HistoryStore(Protocol):
     def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
         """Commits that count and match, in no order."""
 
-    def best_saying(self, expression: str, repos: Collection[Repo], since: int) -> Iterator[int]:
-        """Commits that count and match, by relevance; read only as far as they are wanted."""
-
     def with_patch(
         self,
         repo_id: int,

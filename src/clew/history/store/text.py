@@ -196,17 +196,6 @@ class SqliteText(SqliteBase):
         )
         return [row[0] for row in rows]
 
-    def best_saying(self, expression: str, repos: Collection[Repo], since: int) -> Iterator[int]:
-        """Commits that count and match, by relevance; read only as far as they are wanted."""
-        condition, values = _of_repos(repos)
-        rows = self._tuples().execute(
-            f"SELECT c.id FROM {_MATCHES} WHERE search_fts MATCH ?"  # noqa: S608
-            f" AND rank MATCH 'bm25({WEIGHTS})' AND {condition} AND {COUNTED}"
-            " AND c.author_time >= ? ORDER BY rank",
-            (expression, *values, since),
-        )
-        return (row[0] for row in rows)
-
     def with_patch(
         self,
         repo_id: int,

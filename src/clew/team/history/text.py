@@ -48,7 +48,6 @@ from clew.team.history.lexemes import (
 
 _AT_ONCE = 272  # a little more than a search ranks, so that it knows of more without another look
 _SCORED = 136
-_RANKED = 1024
 _SAMPLE = LEVELS[0]  # how common a word is shows in the newest commits: so many bits of places
 _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
 # Words that are rare count more; a long diff counts less. `words || ''` reads a long value once.
@@ -315,19 +314,6 @@ class PostgresText(PostgresBase):
             for row in rows
         )
         return list(islice(found, max(most, 0)))
-
-    def best_saying(self, expression: str, repos: Collection[Repo], since: int) -> Iterator[int]:
-        """Commits that count and match, by relevance; of many that match, the newest."""
-        query = text_query(expression)
-        condition: _Conditions = (f"{COUNTED} AND c.author_time >= %s", [since])
-        each = max(_RANKED // max(len(repos), 1), _AT_ONCE // 2)
-        scored: dict[int, float] = {}
-        for repo in repos:
-            span = span_of(repo.repo_id)
-            parts = self._parts(query, span, condition)
-            ids = list(islice((row[0] for rows in parts for row in rows), each))
-            scored |= self._scores(expression, ids)
-        return iter(sorted(scored, key=lambda number: (-scored[number], number)))
 
     def with_patch(
         self,
