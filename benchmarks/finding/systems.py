@@ -33,9 +33,13 @@ def plain(store: SqliteHistory, asked: Asked) -> list[int]:
 
 
 def searched(store: SqliteHistory, asked: Asked) -> list[int]:
-    """`search` and `find`: all words, or else any."""
-    filters = Filters(until=asked.until, by_author_date=True)
-    return find(store, SearchRequest(asked.text, filters), limit=_LIMIT).page.ids
+    """`search`: all words in the documented order, or else any."""
+    return _matching(store, asked, is_learned=False)
+
+
+def found(store: SqliteHistory, asked: Asked) -> list[int]:
+    """`find` and the board: all words as the ranking has them, or else any."""
+    return _matching(store, asked, is_learned=True)
 
 
 def by_words(store: SqliteHistory, asked: Asked) -> list[int]:
@@ -56,7 +60,8 @@ def recalled(store: SqliteHistory, asked: Asked) -> list[int]:
 
 SYSTEMS: dict[str, System] = {
     "plain bm25": plain,
-    "search, find": searched,
+    "search": searched,
+    "find": found,
     "words": by_words,
     "hybrid": hybrid,
     "recall, brief": recalled,
@@ -66,10 +71,16 @@ SYSTEMS: dict[str, System] = {
 def places(system: System, store: SqliteHistory, asked: Asked) -> int | None:
     """The place of the first wanted commit among the first ten, from 0."""
     try:
-        found = [one for one in system(store, asked) if one not in asked.excluded]
+        answer = [one for one in system(store, asked) if one not in asked.excluded]
     except Invalid:  # nothing to look for
         return None
-    return next((n for n, one in enumerate(found[:10]) if one in asked.wanted), None)
+    return next((n for n, one in enumerate(answer[:10]) if one in asked.wanted), None)
+
+
+def _matching(store: SqliteHistory, asked: Asked, *, is_learned: bool) -> list[int]:
+    filters = Filters(until=asked.until, by_author_date=True)
+    request = SearchRequest(asked.text, filters, is_learned=is_learned)
+    return find(store, request, limit=_LIMIT).page.ids
 
 
 def _semantic(store: SqliteHistory, asked: Asked, mode: str) -> list[int]:

@@ -9,6 +9,7 @@ from clew.history.ranking.question import KINDS, Question, either, stem
 from clew.history.ranking.ranking import Ranker
 from clew.history.ranking.weights import weights
 from clew.history.search.filters import Filters, between, resolve_filters
+from clew.history.search.search import SearchRequest, page_of_commits
 from clew.kit.errors import Unavailable
 from tests.history.index import new_index
 from tests.support.repos import Repository
@@ -133,3 +134,13 @@ def test_what_meaning_cannot_say_is_told(store):
 @pytest.mark.parametrize("text", ["", "?!", "the of", '"', "\x00", "x" * 9000, "NEAR(a", "日本"])
 def test_odd_questions_have_answers_or_none(store, text):
     assert isinstance(ranked(store, text), list)
+
+
+def test_pages_of_what_matches_follow_the_ranking(story, store):
+    _, made = story
+    request = SearchRequest("pool_handler")
+    first = page_of_commits(store, request, limit=1)
+    rest = page_of_commits(store, request, cursor=first["next_cursor"])
+    shown = [one["sha"] for one in [*first["commits"], *rest["commits"]]]
+    assert shown == [made["pool"], made["use"]]
+    assert (first["total"], rest["next_cursor"]) == (2, None)

@@ -1,7 +1,7 @@
 """Search: bounded candidates from the text index, ranked by relevance and recency.
 
-The newest matches are ranked, those in messages apart from the others; what is older follows
-by date. So every match has its place in the answer, and a page costs the same however long the
+What matches of the one ranking's best comes first. Of the others the newest matches are ranked,
+those in messages apart from the others; what is older follows by date. So every match has its place in the answer, and a page costs the same however long the
 history is.
 """
 
@@ -41,6 +41,7 @@ _MOST_PATHS = 200
 # fewer commits than this have all of this many words.
 _MOST_HAVING_SOME, _FILLED = 50, 10
 _FEW_MATCHES, _MANY_WORDS = 5, 4
+_FIRST_RANKED = 50
 _HALF_LIFE_DAYS = 730.0
 _RECENCY_SHARE = 0.3
 _DEMOTED = ("Merge ", "Revert ")
@@ -48,12 +49,16 @@ _DEMOTED = ("Merge ", "Revert ")
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search: words or none, filters, what comes first, and where to look."""
+    """A search: words or none, filters, what comes first, and where to look.
+
+    Plain words are ordered by the one ranking, except for `search`, whose order is documented.
+    """
 
     text: str | None
     filters: Filters = field(default_factory=Filters)
     sort: str = "relevance"
     place: str = "all"
+    is_learned: bool = True
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def marked_commits(
 ) -> tuple[list[dict[str, Any]], int]:
     """Commits in the documented shape, and how many of the last have only some of the words."""
     filters = Filters(since=since, repos=repos, paths=paths, by_author_date=True)
-    found = find(store, SearchRequest(query, filters), limit=limit)
+    found = find(store, SearchRequest(query, filters, is_learned=False), limit=limit)
     return documented(store, found), found.any_word
 
 
@@ -127,7 +132,7 @@ def find(
     if wanted.is_empty or most <= 0:
         page = Page([], [], has_more=False, total=0 if wanted.is_empty else None)
     else:
-        page = _Pages(store, wanted, start).of(query, asked.place, most, by_date=by_date)
+        page = _Pages(store, wanted, start, asked).of(query, most, by_date=by_date)
         if query is not None and query.is_plain and not by_date and cursor is None:
             some = _having_some(store, asked, query, wanted, page, most)
             page = replace(page, ids=page.ids + some)
@@ -228,26 +233,41 @@ def _snippets(store: HistoryStore, commit_id: int, found: Found, most: int) -> l
 class _Pages:
     """The order of all that matches, cut into pages."""
 
-    def __init__(self, store: HistoryStore, wanted: CommitFilter, start: Cursor) -> None:
+    def __init__(
+        self, store: HistoryStore, wanted: CommitFilter, start: Cursor, asked: SearchRequest
+    ) -> None:
         self._store = store
         self._wanted = wanted
         self._start = start
+        self._asked = asked
 
-    def of(self, query: Query | None, place: str, most: int, *, by_date: bool) -> Page:
+    def of(self, query: Query | None, most: int, *, by_date: bool) -> Page:
         """The page that begins where the cursor says."""
         if query is None:
             return self._dated(None, most)
         for expression in (query.expression, query.fallback or query.expression):
             try:
-                written = within(expression, place)
-                return self._dated(written, most) if by_date else self._ranked(written, most)
+                written = within(expression, self._asked.place)
+                if by_date:
+                    return self._dated(written, most)
+                return self._ranked(query, written, most)
             except QueryNotUnderstood as error:
                 problem = error
         raise problem
 
-    def _ranked(self, expression: str, most: int) -> Page:
+    def _best(self, query: Query, expression: str) -> list[int]:
+        """What comes first: those of the one ranking's best that match."""
+        if not (query.is_plain and self._asked.is_learned and self._asked.place == "all"):
+            return []
+        ranker = Ranker(self._store, self._wanted)
+        numbers = [one.id for one in ranker.rank(self._asked.text or "", _FIRST_RANKED)]
+        match = self._store.dated_matches
+        return [one for one in numbers if any(match(expression, (one, one), self._wanted))]
+
+    def _ranked(self, query: Query, expression: str, most: int) -> Page:
         best, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
-        ordered = [commit_id for _, _, commit_id in best]
+        first = self._best(query, expression) if len(best) > 1 else []
+        ordered = list(dict.fromkeys([*first, *(commit_id for _, _, commit_id in best)]))
         at = len(ordered) if self._start.after else self._start.offset
         ids = ordered[at : at + most]
         total = len(ordered) if is_all else self._start.total
