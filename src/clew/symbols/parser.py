@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +13,16 @@ from clew.symbols.languages import Language
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
 
-LARGEST = 2 * 1024 * 1024
+LARGEST = 512 * 1024
 _SCOPE = "scope"
 _LONGEST_NAME = 200
+_MOST_OWNERS = 20
+# Deeper than any file that a person wrote. Parsers need kilobytes for each open angle bracket, the
+# square of the time for brackets that do not fit, and end the program in trees that are far deeper.
+_DEEPEST = 500
+_MOST_UNFITTING = 5000  # parts side by side that fit nowhere
+_BRACKET = re.compile(rb"[][(){}]")
+_ANGLES_END = re.compile(rb"[;{}>]")
 
 
 class Definition(NamedTuple):
@@ -46,16 +54,19 @@ class Outline:
 
 
 def outline(language: Language, source: bytes) -> Outline:
-    """What a text of that language defines and calls; nothing of one that is too large."""
-    if len(source) > LARGEST:
+    """What a text of that language defines and calls; nothing of one that is too large or too deep."""
+    if _is_too_much(source):
         return Outline()
     from tree_sitter import QueryCursor
 
     parser, query = _loaded(language)
-    tree = parser.parse(source)
+    cursor = QueryCursor(query)
+    cursor.set_max_start_depth(_DEEPEST)
     found: list[tuple[int, int, Definition]] = []
     calls: list[tuple[str, int]] = []
-    for _, captured in QueryCursor(query).matches(tree.root_node):
+
+    root = parser.parse(source).root_node
+    for _, captured in [] if _is_rubble(root) else cursor.matches(root):
         called = captured.get("call")
         if called:
             calls.append((_text(called[0]), called[0].start_point[0] + 1))
@@ -69,6 +80,27 @@ def outline(language: Language, source: bytes) -> Outline:
             one = Definition(name, kind, node.start_point[0] + 1, end, owners)
             found.append((node.start_byte, -node.end_byte, one))
     return Outline(tuple(_nested(sorted(set(found)))), tuple(calls))
+
+
+def _is_too_much(source: bytes) -> bool:
+    if len(source) > LARGEST:
+        return True
+    depth = 0
+    for bracket in _BRACKET.finditer(source):
+        depth += 1 if bracket[0] in b"[({" else -1
+        if abs(depth) > _DEEPEST:
+            return True
+    return any(part.count(b"<") > _DEEPEST for part in _ANGLES_END.split(source))
+
+
+def _is_rubble(root: Node) -> bool:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error and node.child_count > _MOST_UNFITTING:
+            return True
+        waiting += [child for child in node.children if child.has_error]
+    return False
 
 
 @cache
@@ -92,7 +124,9 @@ def _nested(found: Sequence[tuple[int, int, Definition]]) -> list[Definition]:
         while around and around[-1][0] <= start:
             around.pop()
         if one.kind != _SCOPE:
-            made.append(one._replace(owners=(*(name for _, name in around), *one.owners)))
+            made.append(
+                one._replace(owners=(*(name for _, name in around[-_MOST_OWNERS:]), *one.owners))
+            )
         if one.kind != "value":
             around.append((-minus_end, one.name))
     return made

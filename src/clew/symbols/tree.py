@@ -12,11 +12,12 @@ from clew.kit.errors import ClewError
 from clew.kit.git import GitError
 from clew.symbols.cache import outline_cache
 from clew.symbols.languages import Language, language_of
-from clew.symbols.parser import Definition, Outline, outline
+from clew.symbols.parser import LARGEST, Definition, Outline, outline
 
 # git in one repository: its arguments, and what it reads.
 Git = Callable[..., bytes]
 _MOST_FILES = 1500
+_MOST_BYTES = 64 * 1024 * 1024
 
 
 class Place(NamedTuple):
@@ -86,15 +87,18 @@ class TreeSymbols:
         if not paths:
             return {}
         try:
-            out = self.git("ls-tree", "-r", "-z", self.commit, "--", *paths)
+            out = self.git("ls-tree", "-r", "-l", "-z", self.commit, "--", *paths)
         except ClewError:
             return {}
-        found = {}
+        found, left = {}, _MOST_BYTES
         for entry in out.split(b"\0"):
             head, _, name = entry.partition(b"\t")
             fields = head.split()
-            if len(fields) == 3 and fields[1] == b"blob" and fields[0] != b"120000":
-                found[os.fsdecode(name)] = fields[2].decode("ascii")
+            if len(fields) == 4 and fields[1] == b"blob" and fields[0] != b"120000":
+                size = int(fields[3]) if fields[3].isdigit() else left + 1
+                if size <= min(LARGEST, left):
+                    left -= size
+                    found[os.fsdecode(name)] = fields[2].decode("ascii")
         return found
 
     def _parsed(self, language: Language, blobs: Sequence[str]) -> dict[str, Outline]:
