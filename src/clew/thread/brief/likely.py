@@ -80,7 +80,8 @@ class Tree:
             head, _, name = entry.partition(b"\t")
             path = os.fsdecode(name)
             if b" blob " in head and is_work(path):
-                self.sizes[path] = int(head.split()[3])
+                size = head.split()[3]  # of what a partial clone lacks, git says BAD
+                self.sizes[path] = int(size) if size.isdigit() else 0
         self.paths = tuple(self.sizes)
         self.symbols = TreeSymbols(partial(repo_git, self.repo))
 
