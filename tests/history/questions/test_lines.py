@@ -9,8 +9,11 @@ import pytest
 from clew.history.questions import pickaxe as pickaxe_module
 from clew.history.questions.blame import blame, line_history
 from clew.history.questions.pickaxe import find_changes, index_words
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid, NotFound
-from tests.history.questions.conftest import shas
+from tests.history.index import LARGEST, new_index
+from tests.history.questions.conftest import Story, shas
 
 LITERALS = [
     "alpha", "lph", "parse_config", "_config(path)", "frobnicate", "helper():", "needle",
@@ -62,6 +65,55 @@ def test_filters_and_bounds(store, story):
     one = find_changes(store, "VERSION", regex=True, limit=1)
     assert (one["total"], len(one["commits"]), one["limit"]) == (5, 1, 1)
     assert find_changes(store, "alpha", limit=-3)["commits"] == []
+
+
+@pytest.fixture
+def moving(tmp_path):
+    """A story of a line that moves, and then changes where it is."""
+    story = Story(tmp_path / "demo")
+    rest = [f"line {number}" for number in range(20)]
+    for name, lines in {
+        "came": ["needle = 1", *rest],
+        "moved": [*rest, "    needle = 1"],
+        "changed": [*rest, "    needle = 2"],
+    }.items():
+        story.write("file.py", *lines)
+        story.commit(name, name)
+    return story
+
+
+def index_of(story, path):
+    store = new_index(path)
+    sync_repo(store, register(store, story.root, name="demo"))
+    return store
+
+
+def test_a_move_is_told_as_one(moving, tmp_path):
+    store = index_of(moving, tmp_path / "db")
+    found = find_changes(store, "needle")
+
+    counted = [(hit["sha"], hit["added"], hit["removed"]) for hit in found["commits"]]
+    assert counted == [(moving["moved"], 1, 1), (moving["came"], 1, 0)]
+    assert [(line["sign"], line["line"]) for line in found["commits"][0]["lines"]] == [
+        ("-", 1),
+        ("+", 21),
+    ]
+    assert shas(find_changes(store, "needle", paths=["file"])) == shas(found)
+    assert shas(find_changes(store, "needle", direction="added")) == [moving["came"]]
+    assert shas(find_changes(store, "needle", direction="removed")) == []
+    assert shas(find_changes(store, "needle", limit=1)) == [moving["moved"]]
+
+
+def test_what_was_too_large_to_search_is_counted(moving, tmp_path):
+    moving.write("large.txt", *(f"needle {number}" for number in range(LARGEST // 8)))
+    moving.commit("large", "large")
+    store = index_of(moving, tmp_path / "db")
+    found = find_changes(store, "needle")
+
+    assert (found["unsearched"], found["complete"]) == (1, False)
+    assert moving["large"] not in shas(found)
+    elsewhere = find_changes(store, "needle", paths=["file.py"])
+    assert (elsewhere["unsearched"], elsewhere["complete"]) == (0, True)
 
 
 def test_what_cannot_be_looked_for(store):

@@ -31,6 +31,7 @@ Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
 DIRECTIONS = ("both", "added", "removed")
 _SECONDS = 10.0
 _PATTERN_SECONDS = 20.0
+_CLOCK_EVERY = 32  # patches; to read the time of a thread is a call into the kernel
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 200
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -100,32 +101,34 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
     match = _pattern_matcher(asked) if asked["regex"] else _literal_matcher(asked)
     repos = chosen_repos(store, asked["repos"])
     hits: list[Dated] = []
-    seen: dict[int, dict[str, Any]] = {}
     deadline = time.thread_time() + _SECONDS
     complete = True
     for repo in repos:
         times = {one: at for at, one in _candidates(store, repo, asked, wanted)}
-        for commit_id, raw in store.patches(times):
-            if time.thread_time() > deadline:
+        for number, (commit_id, raw) in enumerate(store.patches(times)):
+            if number % _CLOCK_EVERY == 0 and time.thread_time() > deadline:
                 complete = False
                 break
             patch = _text_of(raw, asked)
-            if patch is None or not may_match(patch, asked):
+            if patch is None or not _matches(patch, match, asked):
                 continue
-            lines = _seen(patch, match, wanted)
-            if lines["lines"]:
+            if wanted is None or _seen(patch, match, wanted)["lines"]:
                 hits.append((times[commit_id], commit_id))
-                seen[commit_id] = lines
     hits.sort(reverse=True)
-    shown = _newest_and_first(hits, asked["limit"])
-    heads = briefs(store, [one for _, one in shown])
+    shown = [one for _, one in _newest_and_first(hits, asked["limit"])]
+    lines = {
+        one: _seen(raw.decode("utf-8", "replace"), match, wanted)
+        for one, raw in store.patches(shown)
+    }
     unsearched = store.without_patch(repos, tuple(asked["committed"]), wanted)
     return {
         "total": len(hits),
         "limit": asked["limit"],
         "complete": complete and not unsearched,
         "unsearched": unsearched,
-        "commits": [head | seen[one] for head, (_, one) in zip(heads, shown, strict=True)],
+        "commits": [
+            head | lines[one] for head, one in zip(briefs(store, shown), shown, strict=True)
+        ],
     }
 
 
@@ -169,8 +172,8 @@ def index_words(text: str) -> str | None:
     return f'"{" ".join(word.group() for word in whole)}"{star}'
 
 
-def may_match(patch: str, asked: dict[str, Any]) -> bool:
-    """Whether a patch matches, told quickly; without a filter by path the answer is exact."""
+def _matches(patch: str, match: Matcher, asked: dict[str, Any]) -> bool:
+    """Whether a patch matches in any file; to parse each would take several times as long."""
     text, direction = asked["text"], asked["direction"]
     if asked["regex"]:
         signs = {"both": "+-", "added": "+", "removed": "-"}[direction]
@@ -182,18 +185,41 @@ def may_match(patch: str, asked: dict[str, Any]) -> bool:
             for line in body.split("\n")
             if line and line[0] in signs
         )
-    return text in patch and any(_may_change(part, text) for part in sections(patch))
+    return any(_changes(part, match, asked) for part in sections(patch) if text in part)
 
 
-def _may_change(section: str, text: str) -> bool:
-    """Whether a changed line of a file has the text; the sign of the line is no part of it."""
-    at = section.find(text, max(section.find("\n@@ "), 0))
+def _changes(section: str, match: Matcher, asked: dict[str, Any]) -> bool:
+    """Whether the text comes, goes or moves in a file, told without parsing it."""
+    if "\n@@ " not in section:  # a merge, compared with several parents
+        return any(match(FileDiff(section)))
+    direction: str = asked["direction"]
+    came, went = _occurrences(section, asked["text"])
+    if len(came) != len(went):
+        return direction != ("removed" if len(came) > len(went) else "added")
+    if not came or direction != "both":
+        return False
+    moved = {_line_at(section, start) for start in went}
+    return any(_line_at(section, start) in moved for start in came)
+
+
+def _occurrences(section: str, text: str) -> tuple[list[int], list[int]]:
+    """Where the added and the removed lines begin that have the text, once for each time."""
+    found: dict[str, list[int]] = {"+": [], "-": []}
+    at = section.find(text, section.find("\n@@ "))
     while at >= 0:
-        line = section.rfind("\n", 0, at) + 1
-        if at > line and section[line] in "+-":
-            return True
-        at = section.find(text, at + 1)
-    return False
+        start = section.rfind("\n", 0, at) + 1
+        if at == start:  # the sign of the line is no part of it
+            at = section.find(text, at + 1)
+            continue
+        if section[start] in found:
+            found[section[start]].append(start)
+        at = section.find(text, at + len(text))
+    return found["+"], found["-"]
+
+
+def _line_at(section: str, start: int) -> str:
+    end = section.find("\n", start)
+    return section[start + 1 : end if end >= 0 else None].strip()
 
 
 def _seen(patch: str, match: Matcher, wanted: dict[int, str] | None) -> dict[str, Any]:

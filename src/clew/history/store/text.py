@@ -225,7 +225,8 @@ class SqliteText(SqliteBase):
     ) -> int:
         """How many commits that count have changes in text of which the index keeps none."""
         is_chosen, numbers = among(repos)
-        condition = f"{is_chosen} AND {COUNTED} AND c.commit_time BETWEEN ? AND ?"
+        # The index of these few is quicker than that of the times.
+        condition = f"{is_chosen} AND {COUNTED} AND +c.commit_time BETWEEN ? AND ?"
         values: list[object] = [numbers, *committed]
         if paths is not None:
             condition += f" AND {_HAS_PATH}"
