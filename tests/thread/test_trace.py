@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from clew.cli.faces import run_face
+from clew.specs.index.text_index import KindTexts, TextIndex
 from clew.thread.trace.picture import COLUMNS, picture_html, picture_svg
 from clew.thread.trace.trace import trace
 from tests.thread.story import LISTED, OPEN, SPEC, spec_text
@@ -48,6 +50,53 @@ def test_a_feature_named_in_the_text_alone_counts(story):
     text = spec_text("pending", "Reports").replace("Orders must survive.", "This is FE-2.")
     (story.root / ".chant/specs" / f"{name}.md").write_text(text)
     assert next(row.specs for row in trace(story.rooms()).rows if row.feature == "FE-2") == (name,)
+
+
+def test_every_feature_named_in_the_text_counts(story):
+    name = "2026-01-24-002-bbb"
+    text = spec_text("pending", "Reports").replace("Orders must survive.", "FE-1 and FE-2.")
+    (story.root / ".chant/specs" / f"{name}.md").write_text(text)
+    assert all(name in row.specs for row in trace(story.rooms()).rows if row.feature)
+
+
+def test_text_queries_grow_with_features_and_not_with_specs(story, monkeypatch):
+    asked = []
+    for owner, method in ((KindTexts, "having"), (TextIndex, "known")):
+        plain = getattr(owner, method)
+
+        def counted(*args, _plain=plain, **options):
+            asked.append(args)
+            return _plain(*args, **options)
+
+        monkeypatch.setattr(owner, method, counted)
+    for many in (1, 40):
+        for number in range(many):
+            name = f"2026-01-25-{number:03}-ccc"
+            (story.root / ".chant/specs" / f"{name}.md").write_text(
+                spec_text(title="Reports").replace("Orders must survive.", "This is FE-2.")
+            )
+        asked.clear()
+        assert len(trace(story.rooms()).specs) == 3 + many
+        assert len(asked) == 3  # one for each feature, one for the keys
+
+
+def test_cancelled_specs_are_the_same_number_everywhere(story, capsys, monkeypatch):
+    names = [f"2026-01-26-00{number}-ddd" for number in range(3)]
+    for name, labels in zip(names, ("[FE-2]", "[FE-2]", "[]"), strict=True):
+        (story.root / ".chant/specs" / f"{name}.md").write_text(
+            spec_text("cancelled", labels=labels)
+        )
+    made = trace(story.rooms())
+    by_status = [name for name, spec in made.specs.items() if spec.status == "cancelled"]
+    in_rows = [name for row in made.rows if row.gap == "cancelled" for name in row.specs]
+    assert by_status == made.gaps["specs_cancelled"] == names
+    assert sorted(in_rows) == names
+    others = [kind for kind in made.gaps if kind != "specs_cancelled"]
+    assert not {name for kind in others for name in made.gaps[kind]} & set(names)
+    monkeypatch.chdir(story.root)
+    assert run_face("clew", ["trace"]) == 0
+    assert "Specs cancelled: 3 (" in capsys.readouterr().out
+    assert "specs cancelled: 3 <small>" in picture_html(made)
 
 
 def test_the_share_of_recent_lines(story):

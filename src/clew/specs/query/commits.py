@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +20,6 @@ _AGENT = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_SHA = 7
-_SHA_START = re.compile(rb"(?<![0-9a-z])[0-9a-f]{7}")
 
 
 def subject_mark(spec_id: str) -> str:
@@ -55,25 +54,39 @@ def commits_or_none(project: Path, spec_id: str) -> list[str] | None:
         return None
 
 
-def specs_listing(store: SpecStore, shas: Iterable[str]) -> dict[str, list[str]]:
-    """The specs that list a commit in their `commits` field, whole or shortened, by commit.
+def listed_commits(
+    store: SpecStore, worth: Callable[[bytes], bool] = lambda raw: b"commits" in raw
+) -> dict[str, tuple[str, ...]]:
+    """What each spec has in its `commits` field; only files that are worth it are taken apart."""
+    found: dict[str, tuple[str, ...]] = {}
+    for head in store.heads(archived=True):
+        with suppress(FrontmatterError, OSError):
+            raw = read_file(f"{store.project}/{head.path}", now_ns=0)[0]
+            if worth(raw):
+                found[head.id] = words_of(read_document(raw).fields.get("commits"))
+    return found
 
-    Only a file that has the first digits of one of them is taken apart.
-    """
+
+def specs_by_commit(
+    listed: Mapping[str, Sequence[str]], shas: Iterable[str]
+) -> dict[str, list[str]]:
+    """The specs that list each of these commits, whole or shortened."""
     wanted: dict[str, list[str]] = {}
     for sha in shas:
         wanted.setdefault(sha[:_SHORTEST_SHA], []).append(sha)
     found: dict[str, list[str]] = {}
-    for head in store.heads(archived=True) if wanted else ():
-        with suppress(FrontmatterError, OSError):
-            raw = read_file(f"{store.project}/{head.path}", now_ns=0)[0]
-            if wanted.keys().isdisjoint(part.decode() for part in _SHA_START.findall(raw)):
-                continue
-            for listed in words_of(read_document(raw).fields.get("commits")):
-                for sha in wanted.get(listed[:_SHORTEST_SHA], ()):
-                    if sha.startswith(listed):
-                        found.setdefault(sha, []).append(head.id)
+    for spec_id, commits in listed.items():
+        for short in commits:
+            for sha in wanted.get(short[:_SHORTEST_SHA], ()):
+                if sha.startswith(short):
+                    found.setdefault(sha, []).append(spec_id)
     return found
+
+
+def specs_listing(store: SpecStore, sha: str) -> list[str]:
+    """The specs that list one commit in their `commits` field."""
+    start = sha[:_SHORTEST_SHA].encode()
+    return specs_by_commit(listed_commits(store, lambda raw: start in raw), [sha]).get(sha, [])
 
 
 def has_agent_author(project: Path, commits: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from clew.history.store.interface import CommitRecord, SizedMessage, any_phrase
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.index.text_index import SPEC
-from clew.specs.model import DONE_STATUSES, GROUP_TYPES, Head
-from clew.specs.query.commits import specs_listing
+from clew.specs.model import DONE_STATUSES, GROUP_TYPES
+from clew.specs.query.commits import listed_commits, specs_by_commit
 from clew.thread.recall.corpus import current_texts
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
@@ -26,6 +26,7 @@ RECENT = 200
 _MOST_RECENT = 5000
 _MOST_LOADED = 1000
 _BOOKKEEPING = ".chant/"
+Listed = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,9 @@ def trace(rooms: Rooms, *, recent: int = RECENT) -> Trace:
     documents = read_documents(rooms.project)
     own = rooms.own_repo()
     made = Trace()
-    made.recent = _recent(rooms, own, max(1, min(recent, _MOST_RECENT))) if own else []
-    made.specs = _specs(rooms, own)
+    listed = listed_commits(rooms.specs) if rooms.specs is not None else {}
+    made.recent = _recent(rooms, own, max(1, min(recent, _MOST_RECENT)), listed) if own else []
+    made.specs = _specs(rooms, own, listed)
     made.titles = _titles(documents, made.specs)
     made.rows = _rows(rooms, documents, made.specs)
     made.gaps = _gaps(made)
@@ -149,12 +151,15 @@ def _named_features(rooms: Rooms, features: Iterable[str]) -> dict[str, list[str
         named[head.id] = [word for word in words if any(one in word for one in wanted)]
     with current_texts(rooms, [SPEC]) as index:
         texts = index.texts(SPEC)
+        naming = {}
         for feature in sorted(wanted):
             phrase = f'"{feature.replace("-", " ")}"'
-            found = index.known(texts.having(phrase, _MOST_LOADED, in_message=True))
-            for one in found.values():
-                if not named[one.key] or feature in named[one.key]:
-                    named[one.key].append(feature)
+            naming[feature] = texts.having(phrase, _MOST_LOADED, in_message=True)
+        known = index.known({number for numbers in naming.values() for number in numbers})
+    labelled = {key for key, words in named.items() if words}
+    for feature, numbers in naming.items():
+        for key in {known[number].key for number in numbers} - labelled:
+            named[key].append(feature)
     return named
 
 
@@ -205,29 +210,19 @@ def _gaps(made: Trace) -> dict[str, list[str]]:
     }
 
 
-def _specs(rooms: Rooms, own: Repo | None) -> dict[str, TracedSpec]:
+def _specs(rooms: Rooms, own: Repo | None, listed: Listed) -> dict[str, TracedSpec]:
     """All specs with their commits; groups only where they have commits of their own."""
     if rooms.specs is None:
         return {}
     commits = _commits_by_spec(rooms, own) if own else {}
     found: dict[str, TracedSpec] = {}
-    loaded = 0
     for head in rooms.specs.heads(archived=True):
-        shas = list(commits.get(head.id, ()))
-        if not shas and head.status in DONE_STATUSES and loaded < _MOST_LOADED:
-            loaded += 1
-            shas = _listed_commits(rooms, head)
+        shas: Sequence[str] = commits.get(head.id, ())
+        if not shas and head.status in DONE_STATUSES:
+            shas = listed.get(head.id, ())
         if head.type not in GROUP_TYPES or shas:
             found[head.id] = TracedSpec(head.id, head.title or head.id, head.status, tuple(shas))
     return found
-
-
-def _listed_commits(rooms: Rooms, head: Head) -> list[str]:
-    assert rooms.specs is not None
-    try:
-        return list(rooms.specs.read(head).words("commits"))
-    except (ClewError, OSError):
-        return []
 
 
 def _commits_by_spec(rooms: Rooms, own: Repo) -> dict[str, list[str]]:
@@ -251,16 +246,14 @@ def _naming(rooms: Rooms, own: Repo) -> list[tuple[str, str]]:
     return [(one.sha, f"{one.subject}\n\n{one.body or ''}") for one in found]
 
 
-def _recent(rooms: Rooms, own: Repo, count: int) -> list[TracedCommit]:
+def _recent(rooms: Rooms, own: Repo, count: int, listed: Listed) -> list[TracedCommit]:
     """The newest commits with the lines that they added, and their specs."""
     found = []
     for sha, subject, body, date, lines in _recent_messages(rooms, own, count):
         specs = [ref.id for ref in specs_in_message(f"{subject}\n\n{body}")]
         found.append(TracedCommit(sha, subject, date, lines, tuple(specs)))
-    if rooms.specs is None:
-        return found
-    listed = specs_listing(rooms.specs, [one.sha for one in found if not one.specs])
-    return [replace(one, specs=one.specs or tuple(listed.get(one.sha, ()))) for one in found]
+    listing = specs_by_commit(listed, [one.sha for one in found if not one.specs])
+    return [replace(one, specs=one.specs or tuple(listing.get(one.sha, ()))) for one in found]
 
 
 def _recent_messages(rooms: Rooms, own: Repo, count: int) -> list[SizedMessage]:

@@ -77,8 +77,7 @@ def specs_of_commit(rooms: Rooms, commit: Commit) -> list[SpecRef]:
     found = specs_in_message(commit.message)
     if found or rooms.specs is None:
         return found
-    listed = specs_listing(rooms.specs, [commit.sha])
-    return [SpecRef(name, "commits") for name in listed.get(commit.sha, ())]
+    return [SpecRef(name, "commits") for name in specs_listing(rooms.specs, commit.sha)]
 
 
 def thread_of_spec(rooms: Rooms, spec_id: str, documents: Documents | None = None) -> SpecThread:
