@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from clew.cli.faces import run_face
 from clew.thread.tools import THREAD_TOOLS
 from tests.support.client import StdioServer, face
-from tests.thread.story import OPEN, SPEC
+from tests.support.repos import Repository
+from tests.thread.story import OPEN, SPEC, spec_text
 
 CALLS = {
     "clew_why": {"target": "tests/test_orders.py:1"},
@@ -110,3 +111,35 @@ def test_an_error_is_one_line_with_a_hint(story, capsys, monkeypatch):
     assert code == 1
     assert "Not in a registered repository" in printed.err
     assert "add-repo" in printed.err
+
+
+def test_sha256_is_answered_by_git_and_refused_by_the_index_in_the_same_words(
+    private_home, capsys, monkeypatch, tmp_path
+):
+    repository = Repository(tmp_path / "long", "--object-format=sha256")
+    sha = repository.commit("Add a", {"a.py": "def f():\n    return 1\n"})
+    monkeypatch.chdir(repository.path)
+    code, printed = run(capsys, "why", "a.py:1")
+    assert code == 0
+    assert sha[:12] in printed.out
+    for words in (["log"], ["search", "a"], ["owners", "a.py"], ["history", "add-repo", "."]):
+        code, printed = run(capsys, *words)
+        assert code != 0, words
+        assert printed.err.endswith(
+            "does not use SHA-1 commit ids\nOnly those can be indexed.\n"
+        ), words
+
+
+def test_a_clone_with_only_an_archive_is_a_chant_project(
+    private_home, capsys, monkeypatch, tmp_path
+):
+    name = "2026-01-22-001-x7m"
+    origin = Repository(tmp_path / "origin")
+    origin.commit(f"chant({name}): Keep", {f".chant/archive/2026-01-22/{name}.md": spec_text()})
+    origin.git("clone", "-q", str(origin.path), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    for words in (["list"], ["show", name], ["trace"]):
+        code, printed = run(capsys, *words)
+        assert code == 0, words
+        assert "has no specs" not in printed.out
+    assert name in printed.out

@@ -43,16 +43,32 @@ class Surroundings:
         """The repositories that a question is about, brought up to date; None for all of them."""
         if self.settings.get("index") == "no":
             return [self._unindexed_name()]
-        everywhere = every or not (self.is_door and self.root)
-        if self.is_door and (named or every or self.root):
-            self._bring_along(named, every=everywhere)
+        self.bring_along(named, every=every)
         if named:
             return list(named)
-        return None if everywhere else [self.name()]
+        return None if self._is_everywhere(every=every) else [self.name()]
+
+    def bring_along(self, named: tuple[str, ...], *, every: bool = False) -> None:
+        """Bring the index up to date for a question; what could not be done is told."""
+        if self.settings.get("index") == "no" or not self.is_door:
+            return
+        if not (named or every or self.root):
+            return
+        from clew.history.upkeep import keep_current
+
+        everywhere = self._is_everywhere(every=every)
+        asked = named or None
+        problems = keep_current(self.settings, asked, every=everywhere, meter=progress_meter)
+        for problem in problems:
+            say(f"Answered from what is indexed; not brought up to date: {problem}")
+
+    def _is_everywhere(self, *, every: bool) -> bool:
+        return every or not (self.is_door and self.root)
 
     def name(self) -> str:
         """The name of the repository in which somebody stands."""
         from clew.history.reader import reading_store
+        from clew.history.sync.repositories import repository_root
         from clew.history.upkeep import own_repo
         from clew.kit.call import Call
 
@@ -63,6 +79,7 @@ class Surroundings:
         store = reading_store(Call(settings=self.settings))
         own = own_repo(store, self.root)
         if own is None:
+            repository_root(self.root)  # one that cannot be indexed is refused in its own words
             raise NotFound(
                 f"{self.root} is not in the index",
                 "`commitmux add-repo .` and `commitmux sync` add it.",
@@ -87,13 +104,6 @@ class Surroundings:
         if self.root is None:
             raise NotFound("There is no git repository here", "Change to one that has the history.")
         return plain_name(self.root)
-
-    def _bring_along(self, named: tuple[str, ...], *, every: bool) -> None:
-        from clew.history.upkeep import keep_current
-
-        problems = keep_current(self.settings, named or None, every=every, meter=progress_meter)
-        for problem in problems:
-            say(f"Answered from what is indexed; not brought up to date: {problem}")
 
 
 @contextmanager

@@ -218,13 +218,11 @@ def _settle_scope(
     named = tuple(arguments.get("repos", ())) + (
         (arguments["repo"],) if "repo" in arguments else ()
     )
+    if tool.toolset != "history":  # these can answer from git alone
+        here.bring_along(named, every=every)
+        return
     chosen = here.scope(named, every=every)
-    if (
-        tool.toolset == "history"
-        and chosen
-        and not named
-        and "repos" in tool.input_schema["properties"]
-    ):
+    if chosen and not named and "repos" in tool.input_schema["properties"]:
         arguments["repos"] = chosen
 
 
