@@ -67,7 +67,8 @@ PARAMETERS = {
     "commitmux_get_commit": ({"repo": "string", "sha": "string"}, ["repo", "sha"]),
     "commitmux_get_patch": (
         {"repo": "string", "sha": "string", "max_bytes": "integer"}, ["repo", "sha"]),
-    "search": ({"query": "string", "agent": "string"}, ["query"]),
+    # The documented way of scoring is one of several, so that it can be asked for.
+    "search": ({"query": "string", "agent": "string", "algorithm": "string"}, ["query"]),
     "describe": (
         {"agent": "string", "c1": "string", "c2": "string", "c3": "string"}, ["c1", "c2", "c3"]),
     "execute": (
