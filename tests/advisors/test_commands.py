@@ -126,7 +126,7 @@ def test_check_is_for_ci(shell, project):
         (("check",), 1, "nothing to check"),
         (("check", "file.txt"), 1, "what kind of document"),
         (("check", "nowhere-vision.md"), 1, "No such file"),
-        (("refine",), 1, "chant init"),
+        (("refine",), 1, "clew spec init"),
         (("decide", "1", "accepted"), 1, "No such record: 1"),
         (("conversations", "show", "nobody"), 1, "No conversation 'nobody'"),
         (("vision", "x", "--project", "nowhere"), 1, "No such project directory"),

@@ -195,7 +195,7 @@ def test_a_configuration_names_another_agent(project):
     assert project.ok("run", "inspector-git", "look", "file", "--uv-x=1") == "look 1\n"
     assert "inspector-git look file" in project.fails("--config=inspector-git", "lok", "file")
     missing = project.fails("--config=inspector-git", "gone", "file")
-    assert "clew command new inspector-git gone file" in missing
+    assert "climpt new inspector-git gone file" in missing
     project.template("inspector-git/look/file", "Nearer")
     assert project.ok("--config=inspector-git", "look", "file") == "Nearer\n"
 
@@ -321,7 +321,7 @@ def test_reload_and_registry_export(project):
     assert "registry-drift" not in [f["code"] for f in project.data("lint")["findings"]]
     assert "Successfully reloaded" in project.ok("reload")
     project.write(f"{HOME}/registry.json", "{")
-    assert "clew command export" in project.fails("list")
+    assert "climpt export" in project.fails("list")
     project.ok("export")
     assert project.data("list", "--c1", "docs")["commands"]
     project.registry(record("a/b/c"), {"c1": "x"})

@@ -41,6 +41,7 @@ TAKES_AWAY = {"chant_cancel", "chant_archive", "chant_finalize", "chant_reset"}
 # In this place there is nothing for these, whatever they are given: no run, no log, no criterion.
 CANNOT = {
     "chant_log", "chant_finalize", "chant_reset", "chant_archive", "chant_check", "chant_pause",
+    "session_show",
 }  # fmt: skip
 LOOKING = [one for one in all_tools() if one.name not in WORKING_TOOLS]
 

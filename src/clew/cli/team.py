@@ -132,11 +132,12 @@ def sync(names: tuple[str, ...], database: str | None) -> Outcome:
 def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> Outcome:
     """Take webhooks of GitHub, GitLab and Gitea, and queue a sync for each push."""
     from clew.team.history.store import PostgresHistory
+    from clew.team.syncing.sources import text_in
     from clew.team.syncing.webhooks import hook_server, names_of
     from clew.team.syncing.worker import queue_every_repository
 
     address = team_address(database)
-    secret = secret_file.read_text(encoding="utf-8").strip()
+    secret = text_in(secret_file).strip()
     if not secret:
         raise Invalid(f"{secret_file} is empty", "Write a long random secret into it.")
 

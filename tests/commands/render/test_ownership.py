@@ -13,7 +13,7 @@ def test_a_listed_command_without_a_template_is_not_replaced(project):
     project.registry(record("/".join(PACKAGED), "Ours"))
     told = project.fails(*PACKAGED)
     assert f"Template not found: {project.root}/{HOME}/prompts/{'/'.join(PACKAGED)}" in told
-    assert "clew command new git group-commit unstaged-changes" in told
+    assert "climpt new git group-commit unstaged-changes" in told
     assert "--layer packaged" in told
 
 

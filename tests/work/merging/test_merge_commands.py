@@ -60,7 +60,7 @@ def test_merging_by_name(three, face):
     said = run(three, face, "merge", "002", code=1)
     assert "conflict" in said
     assert "a.txt" in said
-    assert "clew work" in said
+    assert f"{face} work" in said
     assert "merged" in run(three, face, "merge", "003", "--rebase")
 
 

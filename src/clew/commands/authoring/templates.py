@@ -59,7 +59,7 @@ def _lines(meta: dict[str, Any], indent: str) -> list[str]:
 
 def _scalar(value: Any) -> str:
     if isinstance(value, list):
-        return jsontext.dumps([str(item) for item in value]).replace('","', '", "')
+        return f"[{', '.join(jsontext.dumps(str(item)) for item in value)}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     text = " ".join(str(value).split())

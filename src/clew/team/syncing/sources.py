@@ -33,10 +33,18 @@ _MOST_PAGES = 400
 _SECONDS = 30
 
 
+def text_in(file: Path) -> str:
+    """The text of a file that the user named."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{file} cannot be read: {error}", "Name a text file.") from error
+
+
 def named_in_file(file: Path) -> list[Named]:
     """The repositories of a file: an address on each line, after a name or alone."""
     found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_in(file).splitlines(), start=1):
         words = line.partition("#")[0].split() if line.lstrip().startswith("#") else line.split()
         if not words:
             continue
