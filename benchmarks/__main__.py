@@ -29,7 +29,14 @@ from benchmarks.rooms import (
     why_growth,
     work_run,
 )
-from benchmarks.server import cold_start, imports, kernel_messages, memory, warm_calls
+from benchmarks.server import (
+    cold_start,
+    history_answers,
+    imports,
+    kernel_messages,
+    memory,
+    warm_calls,
+)
 
 CLAIMS: tuple[ModuleType, ...] = (
     cold_start,
@@ -38,6 +45,7 @@ CLAIMS: tuple[ModuleType, ...] = (
     history_index,
     ingest_growth,
     history_growth,
+    history_answers,
     command_search,
     culprit,
     finding,

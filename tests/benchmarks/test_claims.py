@@ -16,7 +16,7 @@ from benchmarks.rooms import (
     thread,
     why_growth,
 )
-from benchmarks.server import memory
+from benchmarks.server import history_answers, memory
 from benchmarks.subjects.histories import index_of, keep_index, repository_of
 from benchmarks.subjects.home import own_home
 from benchmarks.subjects.projects import specs_of
@@ -55,6 +55,12 @@ def test_memory_has_curves_of_its_own(bench_of):
     served = memory.run(bench_of(commits=3, steps=2, calls=8))
     assert sizes_of(served.curves[0]) == [3, 30]
     assert not served.skipped
+
+
+def test_every_question_of_the_history_is_told_beside_its_goal(bench_of):
+    told = history_answers.run(bench_of(commits=40, questions=2)).sizes
+    assert told["commits"] == "40"
+    assert all(f"(goal {goal}: " in told[name] for name, goal in history_answers.GOALS.items())
 
 
 def test_why_is_measured_against_blame_at_every_size(bench_of):

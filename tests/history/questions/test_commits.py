@@ -18,7 +18,7 @@ from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.errors import ClewError, Invalid, NotFound
 from tests.history.index import new_index
-from tests.history.questions.conftest import Story, shas
+from tests.history.questions.conftest import Story, shas, tell
 
 
 def links_of(store, story, name):
@@ -145,6 +145,28 @@ def test_refs_that_contain_a_commit(store, story):
         listed = ("for-each-ref", f"--contains={story[name]}", "--format=%(refname)")
         assert [entry["ref"] for entry in found["refs"]] == story.lines(*listed)
         assert [e["ref"] for e in found["refs"] if e["indexed"]] == ["refs/heads/main"]
+
+
+def test_refs_outside_the_index_contain_what_git_says(tmp_path):
+    story = tell(tmp_path / "demo")
+    store = new_index(tmp_path / "contains.sqlite3")
+    sync_repo(store, register(store, story.root))
+    for number, name in enumerate(("start", "needle")):
+        story.git("branch", f"old-{number}", story[name])
+        story.git("checkout", "-q", f"old-{number}")
+        for time in range(2):
+            story.commit(f"aside-{number}-{time}", f"Aside {number} {time}")
+        story.git("tag", "-a", "-m", "one", f"one-{number}")
+        story.git("tag", "-a", "-m", "of a tag", f"two-{number}", f"one-{number}")
+    story.git("tag", "tree", "HEAD^{tree}")
+    story.git("checkout", "-q", "main")
+    for name in ("start", "picked", "needle"):
+        found = contains(store, "demo", story[name])
+        listed = ("for-each-ref", f"--contains={story[name]}", "--format=%(refname)")
+        assert [entry["ref"] for entry in found["refs"]] == story.lines(*listed)
+    assert "refs/tags/two-0" in [
+        one["ref"] for one in contains(store, "demo", story["start"])["refs"]
+    ]
 
 
 @pytest.mark.parametrize("ask", [contains, commit_links])

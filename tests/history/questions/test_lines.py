@@ -8,7 +8,8 @@ import pytest
 
 from clew.history.questions import pickaxe as pickaxe_module
 from clew.history.questions.blame import blame, line_history
-from clew.history.questions.pickaxe import find_changes, index_words
+from clew.history.questions.pickaxe import find_changes
+from clew.history.search.needles import Needles
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid, NotFound
@@ -129,25 +130,44 @@ def test_what_cannot_be_looked_for(store):
 
 
 def test_a_pattern_that_never_ends_is_ended(store, monkeypatch):
-    monkeypatch.setattr(pickaxe_module, "_PATTERN_SECONDS", 1.5)
+    monkeypatch.setattr(pickaxe_module, "_LONGEST_WAIT", 1.5)
 
     with pytest.raises(Invalid, match="took more than"):
         find_changes(store, "(a+)+$", regex=True)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "known", "unknown"),
     [
-        ("needle", None),
-        ("foo_bar", '"bar" *'),
-        ("foo_bar(", '"bar"'),
-        ("(foo bar", '"foo bar" *'),
-        ("ä b", None),
-        ("()", None),
+        ("nowherex", [], None),
+        ("_config(path)", ['("config path")'], ['("config path")']),
+        ("_config(path", ['("config path" *)'], ['("config path" *)']),
+        ("fig(path)", ['("config path")'], ['("path")']),
+        ("(", None, None),
+        ("é", None, None),
     ],
 )
-def test_the_index_is_asked_only_for_what_must_be_there(text, words):
-    assert index_words(text) == words
+def test_the_index_is_asked_only_for_what_must_be_there(store, text, known, unknown):
+    knows_words = store.words_with("config", 9) is not None
+    assert Needles.of_text(text).expressions(store) == (known if knows_words else unknown)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "groups", "is_exact"),
+    [
+        (r"\bfoo\w*\s*[(=]", [["foo"]], True),
+        (r"foo(?:bar)+ba?z", [["foo"], ["bar"], ["b"], ["z"]], True),
+        (r"(?i)foo.bar", [["foo"], ["bar"]], False),
+        (r"(one two|three)x", [["one two", "three"], ["x"]], True),
+        (r"one|.*", [], True),
+        (r"(?:foo)*|x{0,2}", [], True),
+        (r"(?=foo)[a-z]+", [], True),
+        (r"a(?i:foo)", [["a"], ["foo"]], False),
+    ],
+)
+def test_a_pattern_needs_what_it_cannot_match_without(pattern, groups, is_exact):
+    found = Needles.of_pattern(pattern)
+    assert (found.groups, found.is_exact) == (groups, is_exact)
 
 
 def test_blame_is_gits_blame(store, story):

@@ -375,4 +375,4 @@ def test_every_operation_is_held_to_the_contract():
     operations = {name for name in vars(HistoryStore) if not name.startswith("_")}
     written = "".join(file.read_text() for file in Path(__file__).parent.glob("*.py"))
     called = set(re.findall(r"\b(?:store|reader|seen)\.(\w+)\(", written))
-    assert operations - called - {"path", "visible", "address"} == set()
+    assert operations - called - {"path", "visible", "address", "seen_by"} == set()

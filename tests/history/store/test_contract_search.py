@@ -76,8 +76,8 @@ def test_changes_of_a_directory_are_of_its_files(store, repo, other, id_of):
         [id_of("Start"), id_of("Rename the core"), id_of("Tune main")]
     )
     assert {c.author_id for c in found} <= {number for number, _, _ in store.people()}
-    assert sum(c.added + c.removed for c in found) == 7
-    assert len(store.directory_changes(repo.repo_id, "")) == 6
+    assert sum(c.lines for c in found) == 7
+    assert len(store.directory_changes(repo.repo_id, "")) == 4
     assert store.directory_changes(repo.repo_id, "sr") == []
 
 
@@ -114,6 +114,13 @@ def test_commits_that_share_files(store, repo, other, id_of):
     assert store.sharing(["src/main.py"], [repo], EVER, 1) == [(id_of("Tune main"), 1, 2)]
     assert store.sharing(["src/main.py"], [repo], (-ALWAYS, START), 9) == []
     assert store.sharing(["src/core.py", "no\udcff"], [other], EVER, 9)[0][1:] == (1, 1)
+
+
+def test_words_are_found_by_a_part_or_not_known(store, repo):
+    found = store.words_with("tun", 9)
+    assert found is None or "tune" in found
+    assert store.words_with("tun", 0) is None
+    assert not store.words_with("neverwritten", 9)
 
 
 def test_commits_are_counted_by_period(store, repo, other):

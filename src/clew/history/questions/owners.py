@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from clew.history.lookup import clean_path, lower_bound, page
+from clew.history.model import Repo
 from clew.history.questions.file_history import path_changes
-from clew.history.store.interface import Change, HistoryStore
+from clew.history.store.interface import Effort, HistoryStore
 
 _HALF_LIFE = 365.0 * 86400
 _MAJORITY = 0.5
@@ -24,54 +26,86 @@ def owners(
     """Authors of a path, the foremost first; the bus factor is how many hold half of it."""
     repo = store.find_repo(repo_name)
     name = clean_path(path) if path not in ("", ".") else ""
-    # A file across renames, or else all files in the directory.
-    changes = path_changes(store, repo, name) if name else []
-    changes += store.directory_changes(repo.repo_id, name)
-    changes = [change for change in changes if change.commit_time >= lower_bound(since)]
-    ranked = _ranked(store, changes)
+    earliest = lower_bound(since)
+    efforts = [one for one in _efforts(store, repo, name) if one.commit_time >= earliest]
+    ranked = _ranked(store, efforts)
     return page(
         "owners",
         [{**owner, "share": round(owner["share"], 4)} for owner in ranked],
         limit,
         repo=repo.name,
         path=name,
-        commits=len({change.id for change in changes}),
+        commits=len(efforts),
         bus_factor=_bus_factor([owner["share"] for owner in ranked]),
     )
 
 
-def _ranked(store: HistoryStore, changes: Sequence[Change]) -> list[dict[str, Any]]:
-    newest = max((change.author_time for change in changes), default=0)
-    people: dict[str, dict[str, Any]] = {}
-    named = {number: (name, email) for number, name, email in store.people()}
-    for change in sorted(changes, key=lambda change: (change.author_time, change.id)):
-        name, email = named[change.author_id]
-        owner = people.setdefault(email.lower(), {"ids": set(), "recent": {}, "lines": 0, "w": 0.0})
-        weight = 2.0 ** ((change.author_time - newest) / _HALF_LIFE)
-        lines = (change.added or 0) + (change.removed or 0)  # a damaged row has none
-        owner |= {"author": name, "email": email, "last_touch": change.author_time}
-        owner["ids"].add(change.id)
-        owner["recent"][change.id] = weight
-        owner["lines"] += lines
-        owner["w"] += weight * lines
-    return _shares(list(people.values()))
+def _efforts(store: HistoryStore, repo: Repo, name: str) -> list[Effort]:
+    """The commits that changed a file across renames, or else any file of a directory."""
+    below = store.directory_changes(repo.repo_id, name)
+    changes = path_changes(store, repo, name) if name else []
+    if not changes:
+        return below
+    found = {effort.id: effort for effort in below}
+    for one in changes:
+        lines = (one.added or 0) + (one.removed or 0)  # a damaged row has none
+        known = found.get(one.id)
+        found[one.id] = Effort(
+            one.id, one.author_id, one.author_time, one.commit_time,
+            lines + (known.lines if known else 0),
+        )  # fmt: skip
+    return list(found.values())
 
 
-def _shares(people: list[dict[str, Any]]) -> list[dict[str, Any]]:
+@dataclass
+class _Owner:
+    """What one person did: lines and commits, as they are and weighted by how recent."""
+
+    last: tuple[int, int]
+    author_id: int
+    commits: int = 0
+    lines: int = 0
+    weight: float = 0.0
+    weighted_lines: float = 0.0
+
+
+def _ranked(store: HistoryStore, efforts: Sequence[Effort]) -> list[dict[str, Any]]:
+    newest = max((effort.author_time for effort in efforts), default=0)
+    people = {number: (name, email) for number, name, email in store.people()}
+    owners_by_email: dict[str, _Owner] = {}
+    known: dict[int, _Owner] = {}
+    for number, author_id, written, _, lines in efforts:
+        owner = known.get(author_id)
+        if owner is None:
+            email = people[author_id][1].lower()
+            owner = owners_by_email.setdefault(email, _Owner((written, number), author_id))
+            known[author_id] = owner
+        if owner.last < (written, number):
+            owner.last, owner.author_id = (written, number), author_id
+        weight = 2.0 ** ((written - newest) / _HALF_LIFE)
+        owner.commits += 1
+        owner.lines += lines
+        owner.weight += weight
+        owner.weighted_lines += weight * lines
+    return _shares(list(owners_by_email.values()), people)
+
+
+def _shares(owners_: list[_Owner], people: dict[int, tuple[str, str]]) -> list[dict[str, Any]]:
     """Half of a share is of the commits, half of the lines, both weighted by how recent."""
-    commits = sum(sum(one["recent"].values()) for one in people)
-    lines = sum(one["w"] for one in people)
+    commits = sum(one.weight for one in owners_)
+    lines = sum(one.weighted_lines for one in owners_)
     shown = []
-    for one in people:
-        of_commits = sum(one["recent"].values()) / commits
-        of_lines = one["w"] / lines if lines else of_commits
+    for one in owners_:
+        of_commits = one.weight / commits
+        of_lines = one.weighted_lines / lines if lines else of_commits
+        name, email = people[one.author_id]
         shown.append(
             {
-                "author": one["author"],
-                "email": one["email"],
-                "commits": len(one["ids"]),
-                "lines": one["lines"],
-                "last_touch": one["last_touch"],
+                "author": name,
+                "email": email,
+                "commits": one.commits,
+                "lines": one.lines,
+                "last_touch": one.last[0],
                 "share": (of_commits + of_lines) / 2,
             }
         )

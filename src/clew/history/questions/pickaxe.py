@@ -1,13 +1,16 @@
 """When a text came in or went out: literal as `git log -S`, a pattern as `git log -G`.
 
-The text index narrows the commits down where that loses none; every hit is verified on the
-stored patch. Patterns run in a process of their own, because a bad one may never end.
+The text index narrows the commits down by what must occur (`search/needles.py`); every hit is
+verified on the stored patch. Patterns run in a process of their own, because a bad one may never
+end. Limits are in processor time, and an answer says when one was reached.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +20,7 @@ from typing import Any
 
 from clew.history.lookup import bounded, briefs, chosen_repos, time_range
 from clew.history.model import Repo
+from clew.history.search.needles import Needles
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.engines import pickaxe_module, read_index
 from clew.history.store.interface import Dated, HistoryStore
@@ -30,11 +34,11 @@ Matcher = Callable[[FileDiff], tuple[Lines, Lines]]
 
 DIRECTIONS = ("both", "added", "removed")
 _SECONDS = 10.0
-_PATTERN_SECONDS = 20.0
+_PATTERN_SECONDS = 20
+_LONGEST_WAIT = 300.0  # on a machine that is busy otherwise
 _CLOCK_EVERY = 32  # patches; to read the time of a thread is a call into the kernel
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 200
-_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def find_changes(  # noqa: PLR0913 - a question has as many filters as it has
@@ -63,13 +67,13 @@ def find_changes(  # noqa: PLR0913 - a question has as many filters as it has
         "committed": time_range(since, until),
         "limit": bounded(limit),
     }
-    if not regex:
-        return _search(store, asked)
     try:
-        re.compile(text)
+        needles = Needles.of_pattern(text) if regex else Needles.of_text(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise Invalid(f"Not a regular expression: {error}") from None
-    return _search_apart(store, asked)
+    asked["expressions"] = needles.expressions(store)
+    asked["needles"] = needles.groups if needles.is_exact else []
+    return _search_apart(store, asked) if regex else _search(store, asked)
 
 
 def _search_apart(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
@@ -82,14 +86,17 @@ def _search_apart(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
             [sys.executable, "-m", module],
             input=json.dumps(given).encode(),  # not as an argument: it may have a password
             capture_output=True,
-            timeout=_PATTERN_SECONDS,
+            timeout=_LONGEST_WAIT,
             check=False,
         )
+        is_ended = done.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
     except subprocess.TimeoutExpired:
+        is_ended = True
+    if is_ended:
         raise Invalid(
-            f"The pattern took more than {_PATTERN_SECONDS:.0f} s",
+            f"The pattern took more than {_PATTERN_SECONDS} s of processor time",
             "Make it simpler, or narrow it with paths or since.",
-        ) from None
+        )
     if done.returncode != 0:
         raise Unavailable(f"The search failed: {done.stderr.decode('utf-8', 'replace')[-500:]}")
     found: dict[str, Any] = json.loads(done.stdout)
@@ -104,7 +111,7 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
     deadline = time.thread_time() + _SECONDS
     complete = True
     for repo in repos:
-        times = {one: at for at, one in _candidates(store, repo, asked, wanted)}
+        times = _candidates(store, repo, asked, wanted)
         for number, (commit_id, raw) in enumerate(store.patches(times)):
             if number % _CLOCK_EVERY == 0 and time.thread_time() > deadline:
                 complete = False
@@ -141,35 +148,25 @@ def _newest_and_first(hits: list[Dated], most: int) -> list[Dated]:
 
 def _text_of(raw: bytes, asked: dict[str, Any]) -> str | None:
     """A patch as text, if it may have what is looked for; bytes tell that quicker."""
-    if not asked["regex"] and asked["text"].isascii() and asked["text"].encode() not in raw:
-        return None
+    for group in asked["needles"]:
+        if not any(not text.isascii() or text.encode() in raw for text in group):
+            return None
     return raw.decode("utf-8", "replace")
 
 
 def _candidates(
     store: HistoryStore, repo: Repo, asked: dict[str, Any], wanted: dict[int, str] | None
-) -> Iterator[Dated]:
-    """Commits that may match, newest first: time and id."""
-    words = None if asked["regex"] else index_words(asked["text"])
+) -> dict[int, int]:
+    """Commits that may match, newest first, with their times."""
     columns = "added removed" if asked["direction"] == "both" else asked["direction"]
-    expression = None if words is None else f"{{{columns}}} : {words}"
-    return store.with_patch(repo.repo_id, tuple(asked["committed"]), expression, wanted)
-
-
-def index_words(text: str) -> str | None:
-    """What the text index must hold for a literal to occur; None when it cannot tell.
-
-    The first word may be the end of a longer one in the text, which the index cannot find, so
-    it counts only behind a sign; the last word may be the beginning of one.
-    """
-    words = list(_WORD.finditer(text))
-    if not text.isascii() or not words:
-        return None
-    whole = words if words[0].start() > 0 else words[1:]
-    if not whole:
-        return None
-    star = " *" if whole[-1].end() == len(text) else ""
-    return f'"{" ".join(word.group() for word in whole)}"{star}'
+    expressions: list[str | None] = [None]
+    if asked["expressions"] is not None:
+        expressions = [f"{{{columns}}} : ({one})" for one in asked["expressions"]]
+    found: dict[int, int] = {}
+    for one in expressions:
+        rows = store.with_patch(repo.repo_id, tuple(asked["committed"]), one, wanted)
+        found |= {number: at for at, number in rows}
+    return dict(sorted(found.items(), reverse=True)) if len(expressions) > 1 else found
 
 
 def _matches(patch: str, match: Matcher, asked: dict[str, Any]) -> bool:
@@ -178,14 +175,29 @@ def _matches(patch: str, match: Matcher, asked: dict[str, Any]) -> bool:
     if asked["regex"]:
         signs = {"both": "+-", "added": "+", "removed": "-"}[direction]
         search = re.compile(text).search
+        needles = max(asked["needles"], key=lambda group: min(map(len, group)), default=[""])
         bodies = (part[part.find("\n@@ ") :] for part in sections(patch) if "\n@@ " in part)
         return any(
             search(line[1:])
             for body in bodies
-            for line in body.split("\n")
-            if line and line[0] in signs
+            for needle in needles
+            for line in _lines_with(body, needle)
+            if line[:1] in signs and line
         )
     return any(_changes(part, match, asked) for part in sections(patch) if text in part)
+
+
+def _lines_with(body: str, needle: str) -> Iterator[str]:
+    """The lines that have a text, each once."""
+    if not needle:
+        yield from body.split("\n")
+        return
+    at = body.find(needle)
+    while at >= 0:
+        end = body.find("\n", at)
+        end = len(body) if end < 0 else end
+        yield body[body.rfind("\n", 0, at) + 1 : end]
+        at = body.find(needle, end)
 
 
 def _changes(section: str, match: Matcher, asked: dict[str, Any]) -> bool:
@@ -278,6 +290,7 @@ def _pattern_matcher(asked: dict[str, Any]) -> Matcher:
 
 def main() -> None:
     """Search as the process that was started for a pattern."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_PATTERN_SECONDS, _PATTERN_SECONDS + 1))
     given = json.load(sys.stdin)
     visible = None if given["visible"] is None else frozenset(given["visible"])
     with closing(read_index(given["index"], visible)) as store:

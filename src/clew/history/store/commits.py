@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
+import zstandard
+
 from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import CommitMeta, FileChange, IndexedCommit
 from clew.history.store.base import AUTHOR, COUNTED, RECORD, SqliteBase, raw_patch, span_of
@@ -123,10 +125,13 @@ class SqliteCommits(SqliteBase):
             (json_list(ids),),
         )
         at, frames = -1, b""
+        decompressor = (
+            zstandard.ZstdDecompressor()
+        )  # to make one for each takes as long as the rest
         for commit_id, pack_id, start, length in rows:
             if pack_id != at:  # patches of neighbours lie in one pack
                 at, frames = pack_id, self._frames(pack_id)
-            patch = raw_patch(frames[start : start + length])
+            patch = raw_patch(frames[start : start + length], decompressor)
             assert patch is not None
             yield commit_id, patch
 

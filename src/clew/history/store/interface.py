@@ -88,18 +88,28 @@ class TouchedFile(NamedTuple):
     old_path: str | None
 
 
+class Effort(NamedTuple):
+    """Who changed how many lines with one commit, and when."""
+
+    id: int
+    author_id: int
+    author_time: int
+    commit_time: int
+    lines: int
+
+
 class Change(NamedTuple):
-    """What a commit did to a path; of a directory's files, only who, when and how much."""
+    """What a commit did to a path."""
 
     id: int
     author_id: int
     author_time: int
     added: int
     removed: int
-    commit_time: int = 0
-    path: str = ""
-    status: str = ""
-    old_path: str | None = None
+    commit_time: int
+    path: str
+    status: str
+    old_path: str | None
 
 
 class Touch(NamedTuple):
@@ -203,6 +213,9 @@ class HistoryStore(Protocol):
     @property
     def visible(self) -> frozenset[int] | None:
         """The repositories that whoever asks may see; None: all."""
+
+    def seen_by(self, patterns: Sequence[str]) -> HistoryStore:
+        """The same index for whoever may see only repositories of such names: no other is there."""
 
     @property
     def address(self) -> str:
@@ -349,8 +362,8 @@ class HistoryStore(Protocol):
     def path_changes(self, repo_id: int, path: str, until: int) -> list[Change]:
         """What commits that count did to a path up to an id, and its being renamed away."""
 
-    def directory_changes(self, repo_id: int, directory: str) -> list[Change]:
-        """What commits that count did to the files of a directory; an empty name means all."""
+    def directory_changes(self, repo_id: int, directory: str) -> list[Effort]:
+        """Commits that count and changed files of a directory; an empty name means all."""
 
     def commits_touching(
         self, paths: Iterable[int], statuses: str = "", most: int | None = None
@@ -432,6 +445,9 @@ class HistoryStore(Protocol):
 
     def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
         """Commits that count and match, in no order."""
+
+    def words_with(self, part: str, most: int) -> list[str] | None:
+        """The words in texts that have this part; None where they are more, or not known."""
 
     def with_patch(
         self,

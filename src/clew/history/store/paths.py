@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from clew.history.model import Repo
+from clew.history.model import LAST_PLACE, Repo
 from clew.history.store.base import COUNTED, SqliteBase, among, span_of
-from clew.history.store.interface import Change, Hotspot
+from clew.history.store.interface import Change, Effort, Hotspot
 from clew.kit.sqlite import json_list
 
 _SHORTEST_TRIGRAM = 3
+_MOST_KEPT = 500
 
 
 class SqlitePaths(SqliteBase):
@@ -45,25 +47,30 @@ class SqlitePaths(SqliteBase):
         )
         return [Change(*row) for row in rows]
 
-    def directory_changes(self, repo_id: int, directory: str) -> list[Change]:
-        """What commits that count did to the files of a directory; an empty name means all."""
-        inside = ""
+    def directory_changes(self, repo_id: int, directory: str) -> list[Effort]:
+        """Commits that count and changed files of a directory; an empty name means all."""
+        lines = "coalesce(f.added, 0) + coalesce(f.removed, 0)"  # a damaged row has none
+        source, inside = "file_rows f", ""
         ends: tuple[str, ...] = ()
         if directory:
-            below = "SELECT path_id FROM paths WHERE path > ? AND path < ?"
-            inside, ends = (
-                f" AND f.path_id IN ({below})",
-                (f"{directory}/", f"{directory}0"),
-            )  # / + 1
-            if self.connection.execute(below, ends).fetchone() is None:
-                return []
+            source = "paths p CROSS JOIN file_rows f INDEXED BY file_path ON f.path_id = p.path_id"
+            inside, ends = " AND p.path > ? AND p.path < ?", (f"{directory}/", f"{directory}0")
         rows = self._tuples().execute(
-            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed, c.commit_time"  # noqa: S608
-            " FROM commit_rows c CROSS JOIN file_rows f ON f.commit_id = c.id"
-            f" WHERE {COUNTED} AND c.id BETWEEN ? AND ?{inside}",
-            (*span_of(repo_id), *ends),
+            f"SELECT f.commit_id, {lines} FROM {source}"  # noqa: S608
+            f" WHERE f.commit_id BETWEEN ? AND ?{inside}",
+            (*span_of(repo_id), *ends),  # 0 is the sign behind /
         )
-        return [Change(*row) for row in rows]
+        changed: dict[int, int] = {}
+        for commit_id, count in rows:
+            changed[commit_id] = changed.get(commit_id, 0) + count
+        facts = self._facts(repo_id)
+        authors, written, committed = facts.author_ids, facts.author_times, facts.commit_times
+        numbers = ((number, number & LAST_PLACE) for number in changed)
+        return [
+            Effort(number, authors[at], written[at], committed[at], changed[number])
+            for number, at in numbers
+            if at < len(authors) and authors[at]
+        ]
 
     def commits_touching(
         self, paths: Iterable[int], statuses: str = "", most: int | None = None
@@ -102,30 +109,58 @@ class SqlitePaths(SqliteBase):
         most: int,
     ) -> tuple[int, list[Hotspot]]:
         """How many paths were changed by commits of a time, and those that most changed."""
+        key = ("hotspots", *(repo.repo_id for repo in repos), committed)
+        kept = max(most, _MOST_KEPT)
+        # All paths of a long time are many, and the index changes seldom.
+        total, best = (
+            self.remembered(key, lambda: self._busiest(repos, committed, None, kept))
+            if paths is None and most <= _MOST_KEPT
+            else self._busiest(repos, committed, paths, most)
+        )
+        rows = self._tuples().execute(
+            "SELECT r.name, p.path, json_extract(g.value, '$[2]'), json_extract(g.value, '$[3]'), json_extract(g.value, '$[4]'),"  # noqa: S608
+            " (SELECT count(DISTINCT a.email COLLATE NOCASE)"
+            f"  FROM file_rows f INDEXED BY file_path CROSS JOIN {self._narrow} ON c.id = f.commit_id"
+            "  JOIN people a ON a.person_id = c.author_id"
+            f"  WHERE f.path_id = p.path_id AND c.id >> 32 = r.repo_id AND {COUNTED}"
+            "  AND c.commit_time BETWEEN ? AND ?)"
+            " FROM json_each(?) g CROSS JOIN repos r ON r.repo_id = json_extract(g.value, '$[0]')"
+            " CROSS JOIN paths p ON p.path_id = json_extract(g.value, '$[1]')",
+            (*committed, json.dumps(best[:most])),
+        )
+        found = [Hotspot(*row) for row in rows]
+        return total, sorted(found, key=lambda one: (-one[2], -(one[3] + one[4]), one.path))
+
+    def _busiest(
+        self,
+        repos: Collection[Repo],
+        committed: tuple[int, int],
+        paths: Collection[int] | None,
+        most: int,
+    ) -> tuple[int, list[tuple[int, ...]]]:
+        """How many there are; repository, path, commits and lines of those that most changed."""
         condition, numbers = among(repos)
-        condition += f" AND {COUNTED} AND +c.commit_time BETWEEN ? AND ?"
         values: list[object] = [numbers, *committed]
+        source = f"{self._narrow} CROSS JOIN file_rows f ON f.commit_id = c.id"
         if paths is not None:
-            condition += " AND f.path_id IN (SELECT value FROM json_each(?))"
-            values.append(json_list(paths))
+            source = (
+                "json_each(?) w CROSS JOIN file_rows f INDEXED BY file_path ON f.path_id = w.value"
+                f" CROSS JOIN {self._narrow} ON c.id = f.commit_id"
+            )
+            values.insert(0, json_list(paths))
         rows = (
             self._tuples()
             .execute(
-                "SELECT r.name, p.path, g.commits, g.added, g.removed, g.authors, g.total FROM"  # noqa: S608
-                " (SELECT c.id >> 32 AS repo_id, f.path_id, count(*) AS commits, sum(f.added) AS added,"
-                "  sum(f.removed) AS removed, count(DISTINCT a.email COLLATE NOCASE) AS authors,"
-                "  count(*) OVER () AS total"
-                "  FROM commit_rows c CROSS JOIN file_rows f ON f.commit_id = c.id"
-                "  JOIN people a ON a.person_id = c.author_id"
-                f"  WHERE {condition} GROUP BY 1, 2"
-                "  ORDER BY commits DESC, added + removed DESC LIMIT max(?, 1)) g"
-                " JOIN repos r ON r.repo_id = g.repo_id JOIN paths p ON p.path_id = g.path_id"
-                " ORDER BY g.commits DESC, g.added + g.removed DESC, p.path",
+                "SELECT c.id >> 32, f.path_id, count(*) AS commits, sum(f.added) AS added,"  # noqa: S608
+                " sum(f.removed) AS removed, count(*) OVER () AS total"
+                f" FROM {source} WHERE {condition} AND {COUNTED}"
+                " AND c.commit_time BETWEEN ? AND ? GROUP BY 1, 2"
+                " ORDER BY commits DESC, added + removed DESC, f.path_id LIMIT max(?, 1)",
                 (*values, most),
             )
             .fetchall()
         )
-        return rows[0][-1] if rows else 0, [Hotspot(*row[:-1]) for row in rows[:most]]
+        return rows[0][-1] if rows else 0, [row[:-1] for row in rows]
 
     def sharing(
         self, files: Iterable[str], repos: Collection[Repo], times: tuple[int, int], most: int

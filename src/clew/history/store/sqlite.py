@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from clew.history.store.commits import SqliteCommits
 from clew.history.store.paths import SqlitePaths
@@ -17,9 +17,6 @@ from clew.history.store.writes import SqliteWrites
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.sqlite import open_database, open_read_only, read_migrations, writing
-
-_Value = TypeVar("_Value")
-_MOST_REMEMBERED = 16
 
 
 def database_path(settings: Mapping[str, str] | None = None) -> Path:
@@ -39,11 +36,6 @@ _OLDEST_READ = 2
 
 class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, SqliteWrites):
     """A `HistoryStore` in an SQLite file."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        super().__init__(connection, path)
-        self._seen = self._version()
-        self._values: dict[Hashable, Any] = {}
 
     @classmethod
     def create(cls, path: Path, *, is_scratch: bool = False) -> Self:
@@ -127,29 +119,6 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
             raise
         if discard:
             self._forget_numbers()
-
-    def remembered(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
-        """What `make` gave for this key, made again once anything was written to the index."""
-        self._notice_changes()
-        if key not in self._values:
-            if len(self._values) >= _MOST_REMEMBERED:
-                self._values.pop(next(iter(self._values)))
-            self._values[key] = make()
-        found: _Value = self._values[key]
-        return found
-
-    def _notice_changes(self) -> None:
-        """Forget what was true of the index before somebody wrote to it."""
-        version = self._version()
-        if version[0] != self._seen[0]:
-            self._forget_numbers()  # another process may have deleted what they stood for
-        if version != self._seen:
-            self._values.clear()
-            self._seen = version
-
-    def _version(self) -> tuple[int, int]:
-        changes = self.connection.execute("PRAGMA data_version").fetchone()[0]
-        return int(changes), self.connection.total_changes
 
     def schema_version(self) -> int:
         """The number of the last migration that the file has seen."""

@@ -39,6 +39,7 @@ _HAS_PATH = (
 _MATCHES = "search_fts s CROSS JOIN commit_rows c ON c.id = s.rowid"
 # Above this many rows it is quicker to walk the newest commits than to sort all that match.
 _MANY_ROWS = 3000
+_WORDS_FROM = 6
 
 
 class SqliteText(SqliteBase):
@@ -195,6 +196,26 @@ class SqliteText(SqliteBase):
             (expression, *values, most),
         )
         return [row[0] for row in rows]
+
+    def words_with(self, part: str, most: int) -> list[str] | None:
+        """The words in texts that have this part; None where they are more, or not known."""
+        if self.connection.execute("PRAGMA user_version").fetchone()[0] < _WORDS_FROM:
+            return None
+        words = self.remembered("words", self._words)
+        found: list[str] = []
+        at = words.find(part)
+        while at >= 0:
+            if len(found) == most:
+                return None
+            end = words.index("\n", at)
+            found.append(words[words.rindex("\n", 0, at) + 1 : end])
+            at = words.find(part, end)
+        return found
+
+    def _words(self) -> str:
+        """All words of the text index, a line each: to look through is quicker than any index."""
+        rows = self._tuples().execute("SELECT term FROM search_words")
+        return "\n".join(["", *(row[0] for row in rows), ""])
 
     def with_patch(
         self,
