@@ -15,7 +15,7 @@ from clew.history.store.interface import HistoryStore
 from clew.history.sync.freshness import freshness
 from clew.kit import jsontext
 from clew.kit.answer import Answer
-from clew.kit.call import Call
+from clew.kit.call import SEES, Call
 from clew.kit.errors import NotFound
 from clew.kit.project import find_repository
 from clew.kit.sqlite import is_frozen
@@ -24,10 +24,10 @@ _opened = threading.local()
 
 
 def reading_store(call: Call) -> HistoryStore:
-    """The read-only connection of this thread; opened again when the file was replaced.
+    """The read-only connection of this thread, with what the caller may see.
 
-    Also when others changed a file that SQLite takes for unchangeable, because it lies where this
-    process may not write.
+    It is opened again when the file was replaced; also when others changed a file that SQLite takes
+    for unchangeable, because it lies where this process may not write.
     """
     address = index_address(call.settings)
     identity = (address,) if is_remote(address) else _identity(Path(address))
@@ -40,7 +40,8 @@ def reading_store(call: Call) -> HistoryStore:
         _opened.closing = weakref.finalize(threading.current_thread(), _opened.store.close)
         _opened.identity = identity
     store: HistoryStore = _opened.store
-    return store
+    sees = call.settings.get(SEES)
+    return store if sees is None else store.seen_by(sees.split("\n"))
 
 
 def _identity(path: Path) -> tuple[object, ...]:

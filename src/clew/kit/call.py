@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
 
 
+# The setting with the names, as patterns on lines, of repositories that the caller may see; a server
+# that knows its callers has it always, and what it does not set for a call is nothing.
+SEES = "sees"
+
+
 class InputRequired(Exception):
     """Raised by `Call.ask` until the client has answered every question."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,13 @@ _AGAIN = ("SELECT", "WITH", "BEGIN")
 _HINT = "See that PostgreSQL runs and that the address is right: CLEW_DATABASE, or --database."
 
 
+class _Line:
+    """The connection itself, and how many hold something on it."""
+
+    connection: psycopg.Connection[Row] | None = None
+    pins = 0
+
+
 class Database:
     """A connection that comes back after a restart of the server, and never inside a transaction."""
 
@@ -33,29 +41,36 @@ class Database:
         self.address = address
         self._writes = writes
         self._patience = patience
-        self._connection: psycopg.Connection[Row] | None = None
-        self._pins = 0
+        self._line = _Line()
+        self._reword: Callable[[str], str] | None = None
+
+    def reworded(self, reword: Callable[[str], str]) -> Database:
+        """The same connection, on which every statement is another than it says."""
+        other = copy.copy(self)
+        vars(other)["_reword"] = reword
+        return other
 
     def close(self) -> None:
         """End the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._line.connection is not None:
+            self._line.connection.close()
+            self._line.connection = None
 
     @property
     def connection(self) -> psycopg.Connection[Row]:
         """The connection, opened if there is none; a lost one stays lost while something is held."""
-        if self._connection is not None and self._connection.closed and not self._pins:
-            self._connection = None
-        if self._connection is None:
-            self._connection = connect(self.address, writes=self._writes, patience=self._patience)
-        return self._connection
+        line = self._line
+        if line.connection is not None and line.connection.closed and not line.pins:
+            line.connection = None
+        if line.connection is None:
+            line.connection = connect(self.address, writes=self._writes, patience=self._patience)
+        return line.connection
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         idle = psycopg.pq.TransactionStatus.IDLE
-        open_one = self._connection
+        open_one = self._line.connection
         return (
             open_one is not None
             and not open_one.closed
@@ -76,13 +91,14 @@ class Database:
 
     def script(self, text: str) -> None:
         """Execute several statements."""
+        assert self._reword is None, "only what is one statement can be reworded"
         self.connection.execute(sql.SQL(text))
 
     def _run(
         self, statement: str, values: Sequence[object] | dict[str, object]
     ) -> psycopg.Cursor[Row]:
         with failing_plainly():
-            free = not self._pins and not self.in_transaction
+            free = not self._line.pins and not self.in_transaction
             try:
                 return self._execute(statement, values)
             except psycopg.OperationalError:
@@ -94,12 +110,12 @@ class Database:
     def _execute(
         self, statement: str, values: Sequence[object] | dict[str, object]
     ) -> psycopg.Cursor[Row]:
-        query = sql.SQL(statement)
+        query = sql.SQL(self._reword(statement) if self._reword else statement)
         return self.connection.execute(query, values or None, prepare=False)
 
     def connection_is_lost(self) -> bool:
         """Whether there was a connection and the server or the network ended it."""
-        return self._connection is not None and bool(self._connection.closed)
+        return self._line.connection is not None and bool(self._line.connection.closed)
 
     def copy(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Write rows by COPY."""
@@ -134,14 +150,14 @@ class Database:
         """
         held: list[tuple[int, bool]] = []
         self.connection  # noqa: B018 - opened before it is pinned
-        self._pins += 1
+        self._line.pins += 1
         try:
             for number, is_shared in keys:
                 self._acquire(number, shared=is_shared, timeout=timeout)
                 held.append((number, is_shared))
             yield
         finally:
-            self._pins -= 1
+            self._line.pins -= 1
             for number, is_shared in reversed(held):
                 self._release(number, shared=is_shared)
 
@@ -161,7 +177,7 @@ class Database:
             nap = min(nap * 2, _LONGEST_NAP)
 
     def _release(self, number: int, *, shared: bool) -> None:
-        if self._connection is None or self._connection.closed:
+        if self._line.connection is None or self._line.connection.closed:
             return
         kind = "_shared" if shared else ""
         self.row(

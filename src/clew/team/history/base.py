@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from clew.history.model import PLACE_BITS, Repo, first_id, last_id
+from clew.history.model import Repo, first_id, last_id
 from clew.history.store.interface import CommitRecord, Span
 from clew.team.database import Database, Row
+from clew.team.history.visibility import among, only_of
 
 COUNTED = "c.reachable AND length(c.parents) <= 20"
 RECORD = (
@@ -16,34 +17,19 @@ RECORD = (
 )
 AUTHOR = "JOIN people a ON a.person_id = c.author_id"
 _NUL, _STAND_IN = "\x00", "\uffff"  # PostgreSQL has no texts with NUL; nobody writes U+FFFF
-_RANGES = 40
 
 
 class PostgresBase:
-    """One connection to the index, and the repositories that whoever asks may see."""
+    """One connection to the index; for whoever may see only some repositories, the rest is not there."""
 
     def __init__(self, database: Database, path: Path, visible: frozenset[int] | None) -> None:
-        self.database = database
+        self.database = database if visible is None else only_of(database, visible)
         self.path = path
         self.visible = visible
 
-    def _sees(self, commit_id: int) -> bool:
-        """Whether a commit is of a repository that may be seen."""
-        return self.visible is None or commit_id >> PLACE_BITS in self.visible
-
-    def _seen(self, ids: Iterable[int]) -> list[int]:
-        return [one for one in ids if self._sees(one)]
-
-    def _scope(self, column: str) -> str:
-        """The condition that a commit may be seen; its numbers are ours, so they stand in the SQL."""
-        if self.visible is None:
-            return "TRUE"
-        return among(sorted(self.visible), column)
-
     def _repo_ids(self) -> list[int]:
-        """The repositories that may be seen, the last added first."""
-        rows = self.database.rows("SELECT repo_id FROM repos ORDER BY repo_id DESC")
-        return [row[0] for row in rows if self.visible is None or row[0] in self.visible]
+        """The repositories, the last added first."""
+        return [row[0] for row in self.database.rows("SELECT repo_id FROM repos ORDER BY 1 DESC")]
 
     def _records(self, statement: str, values: tuple[object, ...]) -> list[CommitRecord]:
         """What a statement that selects `RECORD` finds."""
@@ -103,20 +89,6 @@ def _is_sayable(text: str) -> bool:
 def span_of(repo_id: int) -> Span:
     """The ids that commits of a repository have."""
     return first_id(repo_id), last_id(repo_id)
-
-
-def among(repo_ids: Collection[int], column: str = "c.id") -> str:
-    """The condition that a commit is of one of these repositories.
-
-    As ranges where they are few: then only their partitions are looked at.
-    """
-    numbers = [int(number) for number in repo_ids]
-    if not numbers:
-        return "FALSE"
-    if len(numbers) > _RANGES:
-        return f"{column} >> {PLACE_BITS} IN ({', '.join(map(str, numbers))})"
-    either = (f"{column} BETWEEN {first_id(one)} AND {last_id(one)}" for one in numbers)
-    return f"({' OR '.join(either)})"
 
 
 def of_repos(repos: Collection[Repo], column: str = "c.id") -> str:

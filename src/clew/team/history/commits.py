@@ -54,13 +54,13 @@ class PostgresCommits(PostgresBase):
             " WHERE sha = ANY(%s) AND id BETWEEN %s AND %s",
             (wanted, *span_of(repo_id)),
         )
-        return {sha: number for sha, number in rows if self._sees(number)}
+        return dict(rows)
 
     def commits(self, ids: Iterable[int]) -> dict[int, CommitRecord]:
         """Commits by id; those that are not there are left out."""
         found = self._records(
             f"SELECT {RECORD} FROM commit_rows c {AUTHOR} WHERE c.id = ANY(%s)",
-            (self._seen(ids),),
+            (list(ids),),
         )
         return {record.id: record for record in found}
 
@@ -71,14 +71,13 @@ class PostgresCommits(PostgresBase):
         ends = bytes.fromhex(prefix.ljust(40, "0")), bytes.fromhex(prefix.ljust(40, "f"))
         return self._records(
             f"SELECT {RECORD} FROM commit_rows c {AUTHOR} WHERE c.sha BETWEEN %s AND %s"
-            " AND c.id BETWEEN %s AND %s AND (c.reachable OR %s)"
-            f" AND {self._scope('c.id')} LIMIT %s",
+            " AND c.id BETWEEN %s AND %s AND (c.reachable OR %s) LIMIT %s",
             (*ends, *span_of(repo_id), with_unreachable, most),
         )
 
     def files(self, ids: Iterable[int]) -> dict[int, list[TouchedFile]]:
         """The files of each of these commits, sorted by path."""
-        found: dict[int, list[TouchedFile]] = {commit_id: [] for commit_id in self._seen(ids)}
+        found: dict[int, list[TouchedFile]] = {commit_id: [] for commit_id in ids}
         rows = self.database.rows(
             "SELECT f.commit_id, f.path_id, p.path, f.status, o.path FROM file_rows f"
             " JOIN paths p ON p.path_id = f.path_id"
@@ -105,8 +104,6 @@ class PostgresCommits(PostgresBase):
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
         """A commit's patch; None if it has none, or a larger one."""
-        if not self._sees(commit_id):
-            return None
         row = self.database.row(
             "SELECT p.blob FROM commit_rows c JOIN patch_rows p ON p.patch_id = c.patch_id"
             " WHERE c.id = %s AND (%s::bigint IS NULL OR c.patch_size <= %s)",
@@ -116,7 +113,7 @@ class PostgresCommits(PostgresBase):
 
     def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """The patches of those of these commits that have one, in this order."""
-        wanted = self._seen(ids)
+        wanted = list(ids)
         for start in range(0, len(wanted), _PATCHES):
             part = wanted[start : start + _PATCHES]
             rows = self.database.rows(
@@ -144,8 +141,6 @@ class PostgresCommits(PostgresBase):
         """Every commit of a repository as it was written, and whether a ref reaches it."""
         batch: list[Row] = []
         for row in self._paged(_STORED, span_of(repo_id), _PAGE):
-            if not self._sees(row[0]):
-                return
             batch.append(row)
             if len(batch) == _PAGE:
                 yield from zip(self._stored(batch), [one[-1] for one in batch], strict=True)

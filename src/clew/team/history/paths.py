@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from clew.history.model import Repo
-from clew.history.store.interface import Change, Hotspot
+from clew.history.store.interface import Change, Effort, Hotspot
 from clew.team.history.base import COUNTED, PostgresBase, of_repos, sayable, span_of
 
 _SHORTEST_TRIGRAM = 3
@@ -46,14 +46,13 @@ class PostgresPaths(PostgresBase):
             " JOIN commit_rows c ON c.id = f.commit_id"
             " JOIN paths p ON p.path_id = f.path_id"
             " LEFT JOIN paths o ON o.path_id = f.old_path_id"
-            f" WHERE {COUNTED} AND c.id BETWEEN %(low)s AND %(until)s"
-            f" AND {self._scope('c.id')} ORDER BY c.id DESC",
+            f" WHERE {COUNTED} AND c.id BETWEEN %(low)s AND %(until)s ORDER BY c.id DESC",
             {"path": found[0], "low": low, "until": until},
         )
         return [Change(*row) for row in rows]
 
-    def directory_changes(self, repo_id: int, directory: str) -> list[Change]:
-        """What commits that count did to the files of a directory; an empty name means all."""
+    def directory_changes(self, repo_id: int, directory: str) -> list[Effort]:
+        """Commits that count and changed files of a directory; an empty name means all."""
         inside, values = "", list[object](span_of(repo_id) * 2)
         if not sayable([directory]):
             return []
@@ -64,13 +63,13 @@ class PostgresPaths(PostgresBase):
             inside = f" AND f.path_id IN (SELECT path_id FROM paths WHERE {below})"
             values += ends
         rows = self.database.rows(
-            "SELECT c.id, c.author_id, c.author_time, f.added, f.removed, c.commit_time"
+            "SELECT c.id, c.author_id, c.author_time, c.commit_time, sum(f.added + f.removed)::bigint"
             " FROM commit_rows c JOIN file_rows f ON f.commit_id = c.id"
             f" WHERE {COUNTED} AND c.id BETWEEN %s AND %s AND f.commit_id BETWEEN %s AND %s{inside}"
-            f" AND {self._scope('c.id')}",
+            " GROUP BY c.id, c.author_id, c.author_time, c.commit_time",
             values,
         )
-        return [Change(*row) for row in rows]
+        return [Effort(*row) for row in rows]
 
     def commits_touching(
         self, paths: Iterable[int], statuses: str = "", most: int | None = None
@@ -78,8 +77,7 @@ class PostgresPaths(PostgresBase):
         """Commits that have one of these paths, with one of these statuses; once per file."""
         passes = "strpos(%s, f.status) > 0" if statuses else "%s = ''"
         rows = self.database.rows(
-            f"SELECT f.commit_id FROM file_rows f WHERE f.path_id = ANY(%s) AND {passes}"
-            f" AND {self._scope('f.commit_id')} LIMIT %s",
+            f"SELECT f.commit_id FROM file_rows f WHERE f.path_id = ANY(%s) AND {passes} LIMIT %s",
             (list(paths), statuses, most),
         )
         return [row[0] for row in rows]
@@ -89,7 +87,7 @@ class PostgresPaths(PostgresBase):
         listed = self.database.rows(
             "SELECT commit_id, count(*) FROM file_rows WHERE commit_id = ANY(%s)"
             " GROUP BY commit_id",
-            (self._seen(ids),),
+            (list(ids),),
         )
         small = [commit_id for commit_id, count in listed if count <= most_files]
         rows = self.database.rows(
@@ -109,7 +107,7 @@ class PostgresPaths(PostgresBase):
     ) -> tuple[int, list[Hotspot]]:
         """How many paths were changed by commits of a time, and those that most changed."""
         condition = f"{of_repos(repos)} AND {of_repos(repos, 'f.commit_id')} AND {COUNTED}"
-        condition += f" AND c.commit_time BETWEEN %s AND %s AND {self._scope('c.id')}"
+        condition += " AND c.commit_time BETWEEN %s AND %s"
         values: list[object] = [*committed]
         if paths is not None:
             condition += " AND f.path_id = ANY(%s)"
@@ -139,7 +137,7 @@ class PostgresPaths(PostgresBase):
             " FROM unnest(%s::text[]) w(path) JOIN paths p ON md5(p.path) = md5(w.path)"
             " JOIN file_rows f ON f.path_id = p.path_id JOIN commit_rows c ON c.id = f.commit_id"
             f" WHERE {COUNTED} AND {of_repos(repos)} AND {of_repos(repos, 'f.commit_id')}"
-            f" AND {self._scope('c.id')} AND c.author_time BETWEEN %s AND %s"
+            " AND c.author_time BETWEEN %s AND %s"
             " GROUP BY c.id ORDER BY c.id DESC LIMIT %s",
             (sayable(files), *times, most),
         )
@@ -147,9 +145,7 @@ class PostgresPaths(PostgresBase):
 
     def newest_time(self) -> int | None:
         """When the newest commit of all was written."""
-        row = self.database.row(
-            f"SELECT max(author_time) FROM commit_rows c WHERE {self._scope('c.id')}"
-        )
+        row = self.database.row("SELECT max(author_time) FROM commit_rows")
         return None if row is None else row[0]
 
     def counts_by_period(self, seconds: int, periods: range) -> Iterator[tuple[str, int, int]]:
@@ -157,8 +153,7 @@ class PostgresPaths(PostgresBase):
         rows = self.database.rows(
             "SELECT r.name, c.author_time / %s, count(*) FROM commit_rows c"
             " JOIN repos r ON r.repo_id = c.id >> 32 WHERE c.reachable"
-            f" AND c.author_time >= %s AND c.author_time < %s AND {self._scope('c.id')}"
-            " GROUP BY 1, 2",
+            " AND c.author_time >= %s AND c.author_time < %s GROUP BY 1, 2",
             (seconds, periods.start * seconds, periods.stop * seconds),
         )
         return ((name, period, count) for name, period, count in rows)

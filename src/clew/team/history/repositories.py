@@ -25,9 +25,9 @@ class PostgresRepositories(PostgresBase):
     """The repositories of the index."""
 
     def repos(self) -> list[Repo]:
-        """All repositories that may be seen, in the order they were added."""
+        """All repositories, in the order they were added."""
         rows = self.database.rows(f"SELECT repo_id, {_COLUMNS} FROM repos ORDER BY repo_id")
-        return [_repo(row) for row in rows if self.visible is None or row[0] in self.visible]
+        return [_repo(row) for row in rows]
 
     def find_repo(self, name: str) -> Repo:
         """The repository of that name; NotFound if there is none."""
@@ -88,14 +88,12 @@ class PostgresRepositories(PostgresBase):
 
     def places(self) -> dict[int, int]:
         """The place that the next commit of each repository gets: about how many it has."""
-        rows = self.database.rows("SELECT repo_id, next_place FROM repos")
-        return {row[0]: row[1] for row in rows if self.visible is None or row[0] in self.visible}
+        return dict(self.database.rows("SELECT repo_id, next_place FROM repos"))
 
     def commit_count(self, repo_id: int) -> int:
         """How many reachable commits of a repository are indexed."""
         row = self.database.row(
-            "SELECT count(*) FROM commit_rows c"
-            f" WHERE reachable AND id BETWEEN %s AND %s AND {self._scope('c.id')}",
+            "SELECT count(*) FROM commit_rows WHERE reachable AND id BETWEEN %s AND %s",
             span_of(repo_id),
         )
         return 0 if row is None else int(row[0])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -19,6 +20,7 @@ from clew.team.queue import make_tables
 
 _Value = TypeVar("_Value")
 _MOST_REMEMBERED = 16
+_MOST_PARTS = 8
 # Numbers of advisory locks: of the whole index, and behind that of each repository.
 _WHOLE = 1_000
 _EACH = 1_000_000
@@ -31,6 +33,7 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
         super().__init__(database, path, visible)
         self._seen_changes: object = None
         self._values: dict[Hashable, Any] = {}
+        self._views: dict[frozenset[int], PostgresHistory] = {}
 
     @classmethod
     def create(cls, address: str) -> Self:
@@ -61,6 +64,18 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
             database.close()
             raise
         return cls(database, local_place(database.address), visible)
+
+    def seen_by(self, patterns: Sequence[str]) -> PostgresHistory:
+        """The same index on the same connection, with no repositories but those of such names."""
+        rows = self.database.rows("SELECT repo_id, name FROM repos")
+        visible = frozenset(
+            number for number, name in rows if any(fnmatchcase(name, one) for one in patterns)
+        )
+        if visible not in self._views:
+            while len(self._views) >= _MOST_PARTS:
+                self._views.pop(next(iter(self._views)))
+            self._views[visible] = PostgresHistory(self.database, self.path, visible)
+        return self._views[visible]
 
     def __enter__(self) -> Self:
         return self

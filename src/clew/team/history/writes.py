@@ -7,7 +7,7 @@ from pathlib import Path
 
 from psycopg import sql
 
-from clew.history.model import IndexedCommit, first_id
+from clew.history.model import FileChange, IndexedCommit, first_id
 from clew.history.store.interface import Swept
 from clew.kit.errors import NotFound
 from clew.team.database import Database
@@ -15,6 +15,7 @@ from clew.team.history.base import span_of, stored, stored_or_none
 from clew.team.history.lexemes import document
 from clew.team.history.repositories import PARTITIONED, PostgresRepositories
 
+_OF_REPO = ("repo_paths", "repo_people")
 _OF_COMMITS = {"commit_text": "id", "file_rows": "commit_id", "redactions": "commit_id"}
 
 
@@ -28,7 +29,7 @@ class PostgresWrites(PostgresRepositories):
 
     def __init__(self, database: Database, path: Path, visible: frozenset[int] | None) -> None:
         super().__init__(database, path, visible)
-        self._numbering = Database(database.address)
+        self._numbering = Database(database.address) if visible is None else self.database
         self._people: dict[tuple[str, str], int] = {}
         self._paths: dict[str, int] = {}
         self._written: set[int] = set()
@@ -70,6 +71,7 @@ class PostgresWrites(PostgresRepositories):
         self._written.add(repo_id)
         commits = [commit for _, commit in placed]
         self._number(commits)
+        self._list(repo_id, commits)
         patches = self._write_patches(repo_id, commits)
         self.database.copy(
             "COPY commit_rows (id, sha, author_id, committer_id, author_time, author_zone,"
@@ -156,6 +158,19 @@ class PostgresWrites(PostgresRepositories):
         paths |= {c.old_path for commit in commits for c in commit.files if c.old_path is not None}
         self._number_paths(sorted(paths - self._paths.keys()))
 
+    def _list(self, repo_id: int, commits: Sequence[IndexedCommit]) -> None:
+        """Note which paths and people a repository has: by that they are seen, or not."""
+        paths = {self._paths[name] for c in commits for f in c.files for name in _names(f)}
+        signed = {(c.meta.author_name, c.meta.author_email) for c in commits}
+        signed |= {(c.meta.committer_name, c.meta.committer_email) for c in commits}
+        numbers = (sorted(paths), sorted({self._people[one] for one in signed}))
+        for table, found in zip(_OF_REPO, numbers, strict=True):
+            self.database.run(
+                f"INSERT INTO {table} SELECT one, %s FROM unnest(%s::bigint[]) one"
+                " ON CONFLICT DO NOTHING",
+                (repo_id, found),
+            )
+
     def _number_people(self, people: list[tuple[str, str]]) -> None:
         if not people:
             return
@@ -235,6 +250,8 @@ class PostgresWrites(PostgresRepositories):
             self.database.run(
                 f"DELETE FROM {table} WHERE {column} BETWEEN %s AND %s", span_of(repo_id)
             )
+        for table in _OF_REPO:
+            self.database.run(f"DELETE FROM {table} WHERE repo_id = %s", (repo_id,))
         self._touch(repo_id)
         return self.database.run(
             "DELETE FROM commit_rows WHERE id BETWEEN %s AND %s", span_of(repo_id)
@@ -274,7 +291,21 @@ class PostgresWrites(PostgresRepositories):
             "DELETE FROM people WHERE person_id NOT IN (SELECT author_id FROM commit_rows"
             " UNION SELECT committer_id FROM commit_rows)"
         )
+        self._unlist()
         return Swept(patches, paths, people)
+
+    def _unlist(self) -> None:
+        """Forget that a repository has paths and people of which it has no commit any more."""
+        self.database.run(
+            "DELETE FROM repo_paths l WHERE NOT EXISTS (SELECT FROM file_rows f"
+            " WHERE f.path_id = l.path_id AND f.commit_id >> 32 = l.repo_id) AND NOT EXISTS"
+            " (SELECT FROM file_rows f WHERE f.old_path_id = l.path_id"
+            " AND f.commit_id >> 32 = l.repo_id)"
+        )
+        self.database.run(
+            "DELETE FROM repo_people WHERE (person_id, repo_id) NOT IN (SELECT author_id, id >> 32"
+            " FROM commit_rows UNION SELECT committer_id, id >> 32 FROM commit_rows)"
+        )
 
     def unreachable_before(self, time: int) -> list[int]:
         """Commits that no ref reaches and that were committed before a time."""
@@ -309,3 +340,8 @@ class PostgresWrites(PostgresRepositories):
             self.database.connection.execute(
                 sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(table))
             )
+
+
+def _names(change: FileChange) -> list[str]:
+    """The paths of a change: its own, and the one before."""
+    return [change.path, *([] if change.old_path is None else [change.old_path])]
