@@ -11,8 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.advisors.callers import Draft, careless, perfect
-from benchmarks.advisors.corpus import Fact, Foreign, foreign_texts, scripted_texts
+from benchmarks.advisors.callers import (
+    ALTERED,
+    Draft,
+    altered,
+    careless,
+    condensed,
+    lookalikes,
+    perfect,
+)
+from benchmarks.advisors.corpus import RECIPES, Fact, Foreign, foreign_texts, scripted_texts
 from clew.advisors.documents.model import Facts, same_text
 from clew.advisors.drafts.draft import coverage_of, take_draft
 from clew.advisors.drafts.kinds import KINDS
@@ -101,6 +109,24 @@ def judged(texts: list[Foreign], drafts: list[Draft]) -> dict[str, Share]:
     return {name: added(iter(found)) for name, found in shares.items()}
 
 
+def inexact(texts: list[Foreign]) -> dict[str, Share]:
+    """Which inexact quotes are taken, and which inventions that look alike are refused."""
+    found = {}
+    for name, change in ALTERED.items():
+        taken = judged(texts, [altered(one, change) for one in texts])["true statements taken"]
+        found[f"taken, quote altered: {name}"] = taken
+    for batch in ("before", "after"):
+        taken = judged(texts, [condensed(one, batch) for one in texts])["true statements taken"]
+        found[f"taken, text condensed, written {batch} the rules"] = taken
+    dice, refused = random.Random(11), dict[str, list[Share]]()
+    for foreign in texts:
+        facts = facts_of(foreign)
+        for sort, lie in lookalikes(foreign, dice):
+            draft = take_draft(facts, "vision", {"statements": [lie]}, "caller")
+            refused.setdefault(sort, []).append(Share(len(draft.refused), 1))
+    return found | {f"refused, {sort}": added(iter(each)) for sort, each in refused.items()}
+
+
 def _listed(fact: Fact, gaps: str) -> bool:
     """Whether the gaps have at least half of a fact's words, in one passage."""
     wanted = set(same_text(_ADDRESS.sub(" ", fact.text)).split())
@@ -137,22 +163,34 @@ def report(texts: list[Foreign], rounds: int = ROUNDS) -> dict[str, Share]:
     return found
 
 
-def main() -> None:
+def show(texts: list[Foreign], what: str) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.advisors", description=__doc__)
-    parser.add_argument("--texts", type=Path, help="a directory with clones of the repositories")
-    given = parser.parse_args()
-    texts = foreign_texts(given.texts) if given.texts else scripted_texts()
-    what = "written by others" if given.texts else "scripted for this benchmark, not by others"
     facts = sum(len(one.facts) for one in texts)
     print(f"{len(texts)} texts ({what}), {facts} facts by hand")
-    for name, share in report(texts).items():
-        print(f"{name:45} {share}")
+    measured = report(texts) | inexact(texts)
+    for name, share in measured.items():
+        if share.whole:
+            print(f"{name:55} {share}")
     with tempfile.TemporaryDirectory() as home:
         os.environ["CLEW_HOME"] = home
         tokens = [conversation_tokens(one, project(Path(home), n)) for n, one in enumerate(texts)]
-    print(f"{'tokens of a conversation, mean':45} {sum(one for one, _ in tokens) // len(tokens)}")
-    print(f"{'tokens of the answer to a draft, largest':45} {max(two for _, two in tokens)}")
+    print(f"{'tokens of a conversation, mean':55} {sum(one for one, _ in tokens) // len(tokens)}")
+    print(f"{'tokens of the answer to a draft, largest':55} {max(two for _, two in tokens)}")
+
+
+def main() -> None:
+    """Measure and print, recipe by recipe."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.advisors", description=__doc__)
+    parser.add_argument("--texts", type=Path, help="a directory with clones and pages")
+    given = parser.parse_args()
+    if not given.texts:
+        show(scripted_texts(), "scripted for this benchmark, not by others")
+    for recipe in RECIPES if given.texts else ():
+        texts, missing = foreign_texts(given.texts, recipe)
+        for name in missing:
+            print(f"skipped: {name} is not in {given.texts}, or not the text of the recipe")
+        if texts:
+            show(texts, f"{recipe}, written by others")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,20 @@
 """Texts that others wrote, and what is in them.
 
-`facts.json` says where a text is (repository, commit, path, lines) and, by hand, which passages of it
-are facts of which kind, as places in the text. The texts themselves are not kept here. Without them
-the scripted texts below stand in, and the report says so.
+A recipe says where a text is (repository, commit, path, lines; or the address of a page) and, by
+hand, which passages of it are facts of which kind, as places in the text. The texts themselves are
+not kept here. Without them the scripted texts below stand in, and the report says so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-FACTS = Path(__file__).with_name("facts.json")
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+# The judge was adjusted on the first; the second was read by it only after it was labelled.
+RECIPES = {name: Path(__file__).with_name(f"{name}.json") for name in ("facts", "held_out")}
 # Kind by kind, a sentence each; written for this benchmark, so they show the mechanics only.
 _SCRIPTED = {
     "background": "The {0} cooperative runs {1} sites in the valley.",
@@ -45,27 +44,38 @@ class Foreign(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-def foreign_texts(place: Path) -> list[Foreign]:
-    """The texts of the recipe, read out of clones or mirrors in a directory (`OWNER/NAME`)."""
-    found = []
-    for entry in json.loads(FACTS.read_text("utf-8")):
-        whole = _shown(place, entry["repository"], f"{entry['commit']}:{entry['path']}")
-        first, last = entry["lines"]
-        text = "\n".join(whole.split("\n")[first - 1 : last])
+def foreign_texts(place: Path, recipe: str = "facts") -> tuple[list[Foreign], list[str]]:
+    """The texts of a recipe that a directory has, and the names of those it lacks or has otherwise.
+
+    Repositories are clones or mirrors (`OWNER/NAME`), pages are files (`pages/ADDRESS.txt`).
+    """
+    found, missing = [], []
+    for entry in json.loads(RECIPES[recipe].read_text("utf-8")):
+        name = entry.get("page") or f"{entry['repository']}/{entry['path']}"
+        text = _text(place, entry)
         if hashlib.sha256(text.encode()).hexdigest()[:16] != entry["sha256"]:
-            raise SystemExit(f"{entry['repository']} {entry['path']} is not the text of the recipe")
+            missing.append(name)
+            continue
         facts = tuple(Fact(kind, text[start:end]) for kind, start, end in entry["facts"])
-        found.append(Foreign(f"{entry['repository']}/{entry['path']}", text, facts))
-    return found
+        found.append(Foreign(name, text, facts))
+    return found, missing
 
 
-def _shown(place: Path, repository: str, what: str) -> str:
-    names = (repository, f"{repository}/.git", repository.replace("/", "+") + "/repo")
+def _text(place: Path, entry: dict[str, Any]) -> str:
+    if "page" in entry:
+        page = place / "pages" / f"{entry['page']}.txt"
+        return page.read_text("utf-8").rstrip("\n") if page.is_file() else ""
+    repository = str(entry["repository"])
+    mirror = repository.replace("/", "+")
+    names = (repository, f"{repository}/.git", f"{mirror}/repo", f"{mirror}/repo/.git")
     directory = next((place / name for name in names if (place / name / "HEAD").exists()), None)
     if directory is None:
-        raise SystemExit(f"There is no clone of {repository} in {place}")
+        return ""
+    what = f"{entry['commit']}:{entry['path']}"
     command = ["git", "--git-dir", str(directory), "show", what]
-    return subprocess.run(command, capture_output=True, check=True).stdout.decode("utf-8")
+    shown = subprocess.run(command, capture_output=True, check=False).stdout.decode("utf-8")
+    first, last = entry["lines"]
+    return "\n".join(shown.split("\n")[first - 1 : last])
 
 
 def scripted_texts() -> list[Foreign]:
@@ -79,8 +89,3 @@ def scripted_texts() -> list[Foreign]:
         text = f"Hello all,\n\n{lines[0]}\n\n" + "\n".join(lines[1:]) + "\n\nThanks, Kim"
         found.append(Foreign(f"scripted {number + 1}", text, facts))
     return found
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, roughly."""
-    return [one.strip() for one in _SENTENCE.findall(text) if one.strip()]

@@ -77,7 +77,7 @@ def test_an_architecture_on_a_vision():
         (one(quote=""), "no quote; copy its words from the source, or make it an assumption"),
         (one(text="Guests can reserve a table within 3 seconds"), "3 is not where the quote is"),
         (one(kind="objective", target="7%"), "7 is not where the quote is"),
-        (one(text="Managers export monthly invoices"), "its text is not what the quote says; use the words of the source"),
+        (one(text="Managers export monthly invoices"), "“managers”, “export”, “monthly” is not where the quote is; use its words"),
         (one(kind="wish"), "no kind of that name"),
         (one(text="", quote=""), "its text must have 1 to"),
         (one(text="x" * 2000), "its text must have 1 to"),

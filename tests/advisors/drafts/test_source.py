@@ -106,10 +106,12 @@ def test_texts_have_one_count_of_lines_and_are_said_once():
     assert source("x y").coverage("architecture", []).percent == 100, "nothing was said for it"
 
 
-def test_a_negation_before_a_quote_is_seen():
-    found = source()
-    assert found.denied(found.find("supported on Windows")[0]) == "not"
-    assert found.denied(found.find("Not supported on Windows")[0]) == ""
+def test_quotes_are_found_however_words_are_divided_and_without_link_targets():
+    found = source("Send an e-mail to the [team](mailto:a) each&nbsp;week.\n\nA hyphen- ated word.")
+    for quote in ("an email to the team each week", "e mail to the [team](mailto:a)", "hyphenated"):
+        assert found.find(quote), quote
+    assert not found.find("mail to")[1:]
+    assert not found.find("an emails to the team")
 
 
 @given(st.text(max_size=300), st.text(max_size=40))

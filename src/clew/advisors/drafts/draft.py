@@ -9,18 +9,18 @@ from typing import Any, Final, NamedTuple
 from clew.advisors.documents.markdown import ID
 from clew.advisors.documents.model import Facts, Item, same_text
 from clew.advisors.documents.templates import Kind
+from clew.advisors.drafts.fidelity import denial, foreign_number, foreign_word
 from clew.advisors.drafts.kinds import BY_PREFIX, KINDS, StatementKind, kind_of
-from clew.advisors.drafts.source import Coverage, Source, Span, says, source_of, words_of
+from clew.advisors.drafts.source import Coverage, Source, Span, source_of
 from clew.advisors.extract.measures import INSTRUCTION
-from clew.advisors.extract.similarity import stem
 from clew.advisors.extract.statements import inline, plain
 from clew.kit.errors import Invalid
 
 MOST_STATEMENTS: Final = 400
 LONGEST_TEXT: Final = 1_000
 HUMAN: Final = "human"
-_SHARE: Final = 0.34
 _MEASURES: Final = ("target", "deadline")
+_PROPOSALS: Final = frozenset({"component", "technology", "decision", "security"})
 _ATTRIBUTES: Final = {"degree": "kind", "measured_by": "measured by", "on_failure": "on failure",
                       "depends_on": "depends on", "used_for": "used for"}  # fmt: skip
 _LINKS: Final = frozenset({"depends_on"})
@@ -161,7 +161,7 @@ def _problem(one: _Statement, source: Source) -> Refusal | None:
     spans = source.find(one.quote, one.lines)
     if not spans:
         return Refusal(one.ref, f"the quote is not in the source: “{one.quote[:80]}”")
-    return None if one.name == "aside" else _says_more(one, source, spans)
+    return None if one.name == "aside" else _other_than_quoted(one, source, spans)
 
 
 def _decision_lacks(one: _Statement) -> str:
@@ -172,23 +172,17 @@ def _decision_lacks(one: _Statement) -> str:
     return f"a decision needs: {', '.join(lacks)} (bad: what it costs)" if lacks else ""
 
 
-def _says_more(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
-    """Numbers that are not where the quote is, a negation left out, or other words altogether."""
-    said = source.sentences_of(spans)
-    said += source.words_on(one.lines)
-    measured = [one.text, *(one.fields.get(name, "") for name in _MEASURES)]
-    numbers = [word for word in words_of(" ".join(measured)) if word[0].isdigit()]
-    if foreign := [word for word in numbers if word not in said]:
-        return Refusal(one.ref, f"{', '.join(foreign[:3])} is not where the quote is")
-    words = words_of(one.text)
-    negation = source.denied(spans[0])
-    if negation and negation not in words and one.name != "exclusion":
-        return Refusal(one.ref, f"the quote leaves out “{negation}”; quote the whole sentence")
-    telling = {stem(word) for word in words if says(word)}
-    shared = telling & {stem(word) for word in said}
-    if telling and one.name != "priority" and len(shared) < max(1.0, _SHARE * len(telling)):
-        return Refusal(one.ref, "its text is not what the quote says; use the words of the source")
-    return None
+def _other_than_quoted(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
+    """A statement that says something else than its quote; a proposal may use its own words."""
+    if one.name == "priority":
+        return None
+    measured = [one.fields.get(name, "") for name in _MEASURES]
+    said = source.said_around(spans, one.lines)
+    reason = foreign_number([one.text, *measured], said)
+    if one.name not in _PROPOSALS:
+        reason = reason or foreign_word(one.text, said, source, spans)
+    reason = reason or denial(one.text, source, spans, excluded=one.name == "exclusion")
+    return Refusal(one.ref, reason) if reason else None
 
 
 def _known(facts: Facts, one: _Statement) -> Item | None:

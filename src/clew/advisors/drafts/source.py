@@ -7,7 +7,8 @@ count, but no word may be left out or exchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
@@ -26,28 +27,16 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$")
 _FURNITURE = re.compile(
     r"\s*(?:\[?!\[.*|<[^>]*>\s*$|</?[a-z][^>]*>.*</?[a-z][^>]*>\s*|\[[^\]]+\]:\s.*|\|?[\s:|-]+\|?)$"
 )
+_TARGET = re.compile(r"(?<=\])(?:\([^\s()]*\)|\[[^\[\]]*\])")
 _ADDRESS = re.compile(
-    r"\b(?:https?://|www\.)[^\s)>\]]+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,255}\.[^\s@]{2,63}"
+    r"\b(?:https?://|www\.)[^\s)>\]]+|(?<!\S)[^\s@]{1,64}@[^\s@]{1,255}\.[^\s@]{2,63}|"
+    + _TARGET.pattern
 )
+_ENTITY = re.compile(r"&(?:nbsp|amp|lt|gt|quot|#\d{1,5});")
 _CUT = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _SILENT = STOP_WORDS | GERMAN_STOP_WORDS | REQUEST_WORDS
-_NEGATIONS = frozenset(
-    [
-        "no",
-        "not",
-        "never",
-        "without",
-        "cannot",
-        "kein",
-        "keine",
-        "keinen",
-        "keiner",
-        "nicht",
-        "nie",
-        "ohne",
-    ]
-)
 _NEAR: Final = 4
+_MOST_PLACES: Final = 200
 _FAR: Final = 120  # how many words may be left out where a quote says `...`
 TELLING: Final = 3
 
@@ -61,6 +50,7 @@ class Word(NamedTuple):
     end: int
     unit: int
     counts: bool
+    linked: bool
     listed: bool
     kind: str
 
@@ -101,9 +91,13 @@ def says(word: str) -> bool:
     return word not in _SILENT and (len(word) > 1 or word.isdigit() or ord(word[0]) > 0x2E80)
 
 
+def _pieces(quote: str) -> list[list[str]]:
+    return [words for part in _CUT.split(quote) if (words := words_of(part))]
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text as they are compared."""
-    plain = text.replace("\u2019", "'").casefold()
+    plain = _ENTITY.sub(" ", text).replace("\u2019", "'").casefold()
     return _WORD.findall(re.sub(r"(?<=[^\W\d_])'(?=[^\W\d_])", "", plain))
 
 
@@ -161,28 +155,58 @@ class Source:
 
     def find(self, quote: str, near: Sequence[int] = ()) -> list[Span]:
         """Where a quote stands, nearest to these lines; `...` may leave out words of a passage."""
-        pieces = [words for part in _CUT.split(quote) if (words := words_of(part))]
+        return self._found(_pieces(quote), self._exact, near) or self._found(
+            _pieces(_TARGET.sub("", quote)), self._joined, near
+        )
+
+    def _found(
+        self, pieces: list[list[str]], look: Callable[[list[str]], list[Span]], near: Sequence[int]
+    ) -> list[Span]:
         if not pieces:
             return []
-        starts = sorted(self._starts(pieces[0]), key=lambda at: self._distance(at, near))
-        for start in starts:
-            spans = [Span(start, start + len(pieces[0]))]
+        first = sorted(look(pieces[0]), key=lambda span: self._distance(span.start, near))
+        for span in first:
+            spans = [span]
             for piece in pieces[1:]:
                 after = spans[-1].end
-                below = [at for at in self._starts(piece) if after <= at <= after + _FAR]
+                below = [one for one in look(piece) if after <= one.start <= after + _FAR]
                 if not below:
                     break
-                spans.append(Span(below[0], below[0] + len(piece)))
+                spans.append(below[0])
             if len(spans) == len(pieces):
                 return spans
         return []
 
-    def _starts(self, piece: list[str]) -> list[int]:
+    def _exact(self, piece: list[str]) -> list[Span]:
         """Where words stand in a row: looked for at the rarest of them."""
         places = [self._places.get(word, []) for word in piece]
         rarest = min(range(len(piece)), key=lambda n: len(places[n]))
         starts = (at - rarest for at in places[rarest])
-        return [at for at in starts if at >= 0 and self._said[at : at + len(piece)] == piece]
+        found = [at for at in starts if at >= 0 and self._said[at : at + len(piece)] == piece]
+        return [Span(at, at + len(piece)) for at in found]
+
+    def _joined(self, piece: list[str]) -> list[Span]:
+        """Where words stand however they are divided (`e-mail`, `email`), without link targets."""
+        text, starts, numbers = self._letters
+        wanted, found, at = "".join(piece), list[Span](), -1
+        while (at := text.find(wanted, at + 1)) >= 0 and len(found) < _MOST_PLACES:
+            first, last = bisect_left(starts, at), bisect_left(starts, at + len(wanted))
+            ends = starts[last] if last < len(starts) else len(text)
+            if starts[first : first + 1] == [at] and ends == at + len(wanted):
+                found.append(Span(numbers[first], numbers[last - 1] + 1))
+        return found
+
+    @cached_property
+    def _letters(self) -> tuple[str, list[int], list[int]]:
+        """The letters in a row, where in them each word begins, and its number."""
+        parts, starts, numbers, size = list[str](), list[int](), list[int](), 0
+        for number, word in enumerate(self.words):
+            if not word.linked:
+                parts.append(word.text)
+                starts.append(size)
+                numbers.append(number)
+                size += len(word.text)
+        return "".join(parts), starts, numbers
 
     def _distance(self, at: int, near: Sequence[int]) -> int:
         return min((abs(self.words[at].line - line) for line in near), default=0)
@@ -193,18 +217,44 @@ class Source:
         first, last = min(numbers), max(numbers)
         return str(first) if first == last else f"{first}-{last}"
 
-    def sentences_of(self, spans: Iterable[Span]) -> list[str]:
+    def quoted(self, spans: Sequence[Span]) -> list[str]:
+        """The words from the first to the last of a quote, those that it leaves out too."""
+        return self._said[spans[0].start : spans[-1].end]
+
+    def sentences_of(self, spans: Sequence[Span]) -> list[str]:
         """The words of the sentences that a quote stands in."""
-        units = {word.unit for span in spans for word in self.words[span.start : span.end]}
-        first = min((span.start for span in spans), default=0)
-        around = self.words[max(first - 200, 0) : first + 600]
+        first, last = spans[0].start, spans[-1].end
+        units = {word.unit for word in self.words[first:last]}
+        around = self.words[max(first - 200, 0) : last + 200]
         return [word.text for word in around if word.unit in units]
 
-    def denied(self, span: Span) -> str:
-        """The negation that a quote leaves out just before it, in the same sentence."""
+    def said_around(self, spans: Sequence[Span], lines: Iterable[int]) -> list[str]:
+        """The words that a statement with a quote and lines may rest on."""
+        return [*self.sentences_of(spans), *self.words_on(lines), *self.list_lead(spans[0])]
+
+    def before(self, span: Span) -> list[str]:
+        """The last words before a quote, in the same sentence."""
         unit = self.words[span.start].unit
-        before = self.words[max(span.start - _NEAR, 0) : span.start]
-        return next((w.text for w in before if w.unit == unit and w.text in _NEGATIONS), "")
+        near = self.words[max(span.start - _NEAR, 0) : span.start]
+        return [word.text for word in near if word.unit == unit]
+
+    def sentences_before(self, span: Span, most: int) -> list[str]:
+        """The words of the sentences before the one that a quote stands in."""
+        unit = self.words[span.start].unit
+        before = self.words[max(span.start - 200, 0) : span.start]
+        units = list(dict.fromkeys(word.unit for word in before if word.unit != unit))[-most:]
+        return [word.text for word in before if word.unit in units]
+
+    def list_lead(self, span: Span) -> list[str]:
+        """The words of the line that a list begins with (`It does not:`), for one of its entries."""
+        if not self.words[span.start].listed:
+            return []
+        before = reversed(self.words[max(span.start - 300, 0) : span.start])
+        last = next((word for word in before if not word.listed), None)
+        if last is None or not self.lines[last.line - 1].rstrip().endswith((":", "\uff1a")):
+            return []
+        near = self.words[max(span.start - 500, 0) : span.start]
+        return [word.text for word in near if word.unit == last.unit]
 
     def coverage(self, kind: str, spans: Iterable[Span]) -> Coverage:
         """How much of what was said for a kind of document is cited; the rest by runs.
@@ -291,6 +341,7 @@ def _words(texts: Iterable[tuple[str, str]]) -> Iterator[Word]:
 
 def _line_words(line: str, number: int, unit: int, *, counts: bool) -> Iterator[Word]:
     addresses = [found.span() for found in _ADDRESS.finditer(line)]
+    line = _ENTITY.sub(lambda found: " " * len(found[0]), line)
     plain = re.sub(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])", "", line)
     moved = _moved(line) if len(plain) != len(line) else None
     last = 0
@@ -303,7 +354,7 @@ def _line_words(line: str, number: int, unit: int, *, counts: bool) -> Iterator[
         linked = any(begin <= at < stop for begin, stop in addresses)
         until = moved[end - 1] + 1 if moved else end
         text = found[0].casefold()
-        yield Word(text, number, at, until, unit, counts and not linked, False, "")
+        yield Word(text, number, at, until, unit, counts and not linked, linked, False, "")
         last = end
 
 

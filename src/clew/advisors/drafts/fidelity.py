@@ -1,0 +1,131 @@
+"""Whether a statement says what its quote says: no other number, no other word, no other negation.
+
+Words may be left out, joined anew and inflected. What a pronoun in the quote stands for may be taken
+from the two sentences before it, and what an entry of a list begins with from the line above the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from clew.advisors.drafts.source import Source, Span, says, words_of
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+_NEGATIONS: Final = _words(
+    "no not never without cannot none nor neither dont doesnt didnt isnt arent wasnt werent wont wouldnt",
+    "cant couldnt shouldnt mustnt hasnt havent hadnt nicht nie niemals ohne weder kein keine keinen keiner",
+    "keinem keines",
+)
+# What denies without a negation: a text may say it with one.
+_AGAINST: Final = _words(
+    "against avoid avoids avoiding exclude excluded exempted fail fails failed fehlt fehlen hard impossible",
+    "instead lack lacks missing prevent prevents rather stop unable unlike verhindert vermeiden",
+)
+_WIDE_NEGATION: Final = re.compile("ない|なく|なけれ|ません|ずに")
+# Words that join what the source says, or count it; no actor, object or unit is among them.
+_JOINS: Final = _words(
+    "also although always another because become becomes both brauchen can done each every everyone get gets",
+    "give given goes had hat haben happen have having instead ist je just keep kept let lets like made make makes many",
+    "may mehr might more most much must möglich muss need needed needs offer often one ones only other others",
+    "people possible provide provided set should show shows sind soll sollen some someone sowie still such",
+    "support take taken than thing things too until use used uses using very via want wants way werden while",
+    "wird would share number count rate percentage ratio average anteil anzahl zahl 数 率",
+)
+_PRONOUNS: Final = _words(
+    "it its this these that those they them their he she here es dies diese dieser dieses diesem das sie ihr",
+    "ihre ihren hierbei",
+)
+_WIDE_PRONOUN: Final = re.compile("[これそ]れ|この|その")
+_HIRAGANA: Final = re.compile("[\u3040-\u309f]")
+_ENDINGS: Final = tuple(
+    _words("ations ation ings ing ions ion ies ers ern est ed es er en em s e y n t")
+)
+_SHORTEST: Final = 3
+_DENIED_WORDS: Final = 2
+_LEAD_END: Final = 1
+
+
+def foreign_number(texts: Iterable[str], said: Sequence[str]) -> str:
+    """The numbers of texts that do not stand where the quote is, as a reason."""
+    words = words_of(" ".join(texts))
+    foreign = [word for word in words if any(map(str.isdigit, word)) and word not in said]
+    return f"{', '.join(foreign[:3])} is not where the quote is" if foreign else ""
+
+
+def foreign_word(text: str, said: Sequence[str], source: Source, spans: Sequence[Span]) -> str:
+    """The words of a text that do not stand where the quote is, as a reason."""
+    words, quoted = words_of(text), source.quoted(spans)
+    resolved = _PRONOUNS & set(quoted) - set(words) or _WIDE_PRONOUN.search("".join(quoted))
+    near = [*said, *(source.sentences_before(spans[0], 2) if resolved else ())]
+    known = {form for word in near for form in _forms(word)}
+    foreign = [word for word in words if _tells(word) and not _is_known(word, known)]
+    if not foreign:
+        return ""
+    shown = ", ".join(f"“{word}”" for word in dict.fromkeys(foreign[:3]))
+    return f"{shown} is not where the quote is; use its words, or quote where that stands"
+
+
+def denial(text: str, source: Source, spans: Sequence[Span], *, excluded: bool = False) -> str:
+    """Why a text denies what its quote says, or the other way round; what is excluded may drop it."""
+    words, quoted = words_of(text), source.quoted(spans)
+    mine, theirs = list(_denied(words)), list(_denied(quoted))
+    ahead = [*source.before(spans[0]), *source.list_lead(spans[0])[-_LEAD_END:]]
+    before = [word for word in ahead if word in _NEGATIONS]
+    around = list(_denied(source.sentences_of(spans)))
+    if len(mine) > len(around) + len(before) and not _AGAINST & set(quoted) - set(words):
+        return f"the text says “{mine[-1][0]}”, the quote does not"
+    if excluded or len(mine) >= len(theirs) + len(before):
+        return ""
+    if before:
+        return f"the quote leaves out “{before[0]}”; quote the whole sentence"
+    told = {form for word in words for form in _forms(word)}
+    also = {form for _, forms in mine for form in forms}
+    for word, forms in theirs:
+        if forms & told and not forms & also:
+            return (
+                f"the quote says “{word}”, the text does not; say it, or quote only what you mean"
+            )
+    return ""
+
+
+def _denied(words: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
+    """Each negation with the forms of what it denies: the next telling words, or those before."""
+    for at, word in enumerate(words):
+        if word in _NEGATIONS:
+            after = [one for one in words[at + 1 : at + 8] if _tells(one)][:_DENIED_WORDS]
+            first = [one for one in words[max(at - 3, 0) : at] if _tells(one)][-1:]
+            near = after if after and word != "nicht" else [*after, *first]
+            yield word, {form for one in near for form in _forms(one)}
+    wide = "".join(word for word in words if ord(word[0]) > 0x2E80)
+    for found in _WIDE_NEGATION.finditer(wide):
+        before = [one for one in wide[: found.start()] if not _HIRAGANA.match(one)]
+        yield found[0], set(before[-_DENIED_WORDS:])
+
+
+def _tells(word: str) -> bool:
+    return says(word) and word not in _JOINS | _NEGATIONS and not _HIRAGANA.match(word)
+
+
+def _forms(word: str) -> set[str]:
+    """The word, and what is left of it without each usual ending."""
+    cut = (word[: -len(end)] for end in _ENDINGS if word.endswith(end))
+    return {word, *(one for one in cut if len(one) >= _SHORTEST)}
+
+
+def _is_known(word: str, known: set[str]) -> bool:
+    """Whether the source has the word in some form, or within a compound."""
+    forms = _forms(word)
+    if forms & known:
+        return True
+    return len(word) > _SHORTEST + 1 and any(
+        one in other or (len(other) > _SHORTEST + 1 and other in one)
+        for one in forms
+        if len(one) > _SHORTEST + 1
+        for other in known
+    )
