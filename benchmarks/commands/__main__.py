@@ -12,7 +12,15 @@ from clew.commands.search import ranking
 from clew.commands.search.cosine import PLAIN_ALGORITHMS
 from clew.commands.search.ranking import RANKED, CommandIndex
 
-TUNED = ("fabric", "wshobson")
+TUNED = (
+    "fabric",
+    "wshobson+commands",
+    "copilot",
+    "VoltAgent",
+    "superpowers",
+    "pm-skills",
+    "trailofbits",
+)
 _DEPTH = 3
 
 

@@ -8,7 +8,10 @@ always a second text about a command, written apart from the one that is searche
 - `claude`: slash commands, as wshobson/commands has them. Searched is the file's first line; asked
   are the tables of its README.
 - `skills`: skills, as github/awesome-copilot has them. Searched is the description; asked is the
-  first paragraph of the text.
+  first paragraph of the text, unless it tells nothing of the skill: a role ("You are an expert."), a
+  lead-in that ends with a colon, or a placeholder.
+- `catalogue`: collections whose README describes each skill, command or agent in a list or a table.
+  Searched is the file's own description; asked is the README's, unless it repeats the file's.
 - `climpt`: the registry of tettuan/climpt. Searched is `registry.json`; asked is the first paragraph
   below the title of each prompt.
 """
@@ -30,6 +33,11 @@ from clew.kit.text.frontmatter import read_leniently
 _EXPLAINED = re.compile(r"^\d+\. \*\*(\w+)\*\*: (.+)$", re.MULTILINE)
 _ROW = re.compile(r"^\| `([\w-]+)` \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]{5,}")
+_ENTRY = re.compile(
+    r"^(?:\||[-*] )\s*[*`\[/]+([\w.-]+)[*`\]]*(?:\([^)]*\))?[*`\]]*\s*(?:\||[-:\u2013\u2014]+)\s*([^|\n]{12,})",
+    re.MULTILINE,
+)
+_ROLE = re.compile(r"(?i)(you are|you're|act as|your (goal|task|job|role))\b|この指示|これは指示")
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,11 @@ class Corpus:
 def read_corpora(place: Path) -> list[Corpus]:
     """Every corpus whose clone is in the directory, with typing errors made in its queries."""
     found = []
-    for name, read in _READERS.items():
-        for clone in sorted(place.glob(f"*{name}*")):
-            commands, queries = read(clone)
-            if queries:
-                listed = list(queries)
-                found.append(Corpus(clone.name, tuple(commands), (*listed, *_mistyped(listed))))
+    for clone in sorted(one for one in place.iterdir() if (one / "README.md").is_file()):
+        read = next((_READERS[name] for name in _READERS if name in clone.name), _catalogue)
+        commands, queries = read(clone)
+        if queries:
+            found.append(Corpus(clone.name, tuple(commands), (*queries, *_mistyped(queries))))
     return found
 
 
@@ -97,8 +104,6 @@ def _fabric(clone: Path) -> tuple[list[Command], list[Query]]:
 
 
 def _claude(clone: Path) -> tuple[list[Command], list[Query]]:
-    if not (clone / "tools").is_dir() or not (clone / "workflows").is_dir():
-        return [], []
     commands = {
         Path(one.source).stem: _with_body(one.command, one.text)
         for folder in ("tools", "workflows")
@@ -114,14 +119,12 @@ def _claude(clone: Path) -> tuple[list[Command], list[Query]]:
 
 
 def _skills(clone: Path) -> tuple[list[Command], list[Query]]:
-    if not (clone / "skills").is_dir():
-        return [], []
     commands, queries = [], []
     for one in read_source(str(clone / "skills"), "skill", "skill"):
         body = read_leniently(Path(one.source).read_text(encoding="utf-8"))[1]
         first = _first_paragraph(body)
         commands.append(_with_body(one.command, one.text, first))
-        if first and first not in one.command.description:
+        if _tells(first) and first not in one.command.description:
             queries.append(Query("sentence", first, one.command.address))
     return commands, queries
 
@@ -137,8 +140,31 @@ def _climpt(clone: Path) -> tuple[list[Command], list[Query]]:
         first = _first_paragraph(read_leniently(text)[1])
         found.append(_with_body(command, text, first))
         kind = "sentence" if first.isascii() else "japanese"
-        queries += [Query(kind, first, command.address)] if first else []
+        queries += [Query(kind, first, command.address)] if _tells(first) else []
     return found, queries
+
+
+def _catalogue(clone: Path) -> tuple[list[Command], list[Query]]:
+    """Every file with a description, asked by what the README says of its name."""
+    commands: dict[str, Command] = {}
+    for path in sorted(one for one in clone.rglob("*.md") if one.is_file()):
+        name = path.parent.name if path.name == "SKILL.md" else path.stem
+        fields, body, _ = read_leniently(path.read_text(encoding="utf-8", errors="replace"))
+        said = (fields or {}).get("description")
+        if isinstance(said, str) and said.strip() and name not in commands:
+            c2, _, c3 = name.partition("-")
+            commands[name] = Command("one", c2, c3 or "task", said.strip(), body=body[:20_000])
+    queries = []
+    for name, text in dict(_ENTRY.findall((clone / "README.md").read_text("utf-8"))).items():
+        asked = re.sub(r"[*_`]|\.\.\.$", "", text).strip()
+        if name in commands and asked[:40].lower() not in commands[name].description.lower():
+            queries.append(Query("sentence", asked, commands[name].address))
+    return list(commands.values()), queries
+
+
+def _tells(text: str) -> bool:
+    """Whether a first paragraph tells what the command is for."""
+    return bool(text) and not _ROLE.match(text) and not text.endswith(":") and "${" not in text
 
 
 def _with_body(command: Command, text: str, without: str = "") -> Command:
@@ -164,8 +190,8 @@ def _first_paragraph(body: str) -> str:
 Reader = Callable[[Path], tuple[list[Command], list[Query]]]
 _READERS: dict[str, Reader] = {
     "fabric": _fabric,
-    "commands": _claude,
+    "wshobson+commands": _claude,
     "copilot": _skills,
-    "skills": _skills,
+    "anthropics": _skills,
     "climpt": _climpt,
 }

@@ -21,7 +21,7 @@ def environment(**more):
     return os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"} | more
 
 
-def complete(*words, face="clew", shell="bash", home):
+def complete(*words, face="clew", shell="bash", home, cwd=None):
     variables = {
         f"_{face}_COMPLETE".upper(): f"{shell}_complete",
         "COMP_WORDS": "\n".join(words) if shell == "bash" else " ".join(words),
@@ -30,6 +30,7 @@ def complete(*words, face="clew", shell="bash", home):
     }
     done = subprocess.run(
         [SCRIPTS / face],
+        cwd=cwd,
         env=environment(**variables),
         capture_output=True,
         text=True,
@@ -45,7 +46,8 @@ def complete(*words, face="clew", shell="bash", home):
 def test_every_face_completes_its_commands(face, tmp_path):
     found = complete(face, "", face=face, home=tmp_path)
 
-    assert found == [f"plain,{name}" for name in summaries(COMMANDS[face])]
+    domains = ["plain,git", "plain,meta"] if face == "climpt" else []
+    assert found == [*(f"plain,{name}" for name in summaries(COMMANDS[face])), *domains]
 
 
 def test_a_beginning_narrows_the_choice(tmp_path):
@@ -59,6 +61,27 @@ def test_options_and_their_values_complete(tmp_path):
     assert complete("clew", "guide", "o", home=tmp_path) == ["plain,overview"]
     assert complete("clew", "completion", "", home=tmp_path) == [f"plain,{s}" for s in SHELLS]
     assert "plain,--version" in complete("clew", "--", home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("face", "words", "expected"),
+    [
+        ("climpt", ("climpt", "doc"), ["plain,docs"]),
+        ("climpt", ("climpt", "docs", ""), ["plain,read", "plain,write"]),
+        ("climpt", ("climpt", "docs", "write", "p"), ["plain,page"]),
+        ("climpt", ("climpt", "run", "docs", "w"), ["plain,write"]),
+        ("climpt", ("climpt", "show", "docs", "write", ""), ["plain,page"]),
+        ("clew", ("clew", "command", "run", "docs", ""), ["plain,read", "plain,write"]),
+        ("climpt", ("climpt", "docs", "nope", ""), [""]),
+    ],
+)
+def test_addresses_of_prompts_complete(face, words, expected, tmp_path):
+    for address in ("docs/write/page", "docs/read/page"):
+        path = tmp_path / "project/.agent/climpt/prompts" / address / "f_default.md"
+        path.parent.mkdir(parents=True)
+        path.write_text("Body", encoding="utf-8")
+    home, project = tmp_path / "home", tmp_path / "project"
+    assert complete(*words, face=face, home=home, cwd=project) == expected
 
 
 def test_zsh_and_fish_speak_too(tmp_path):

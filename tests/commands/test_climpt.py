@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -254,6 +255,28 @@ def test_new_is_valid_and_never_overwrites(project):
     assert "already exists" in project.fails(*words)
     assert "Not a usable action" in project.fails("new", "docs", "../x", "page")
     assert "Not a usable variable" in project.fails("new", "a", "b", "c", "--uv", "1=x", code=2)
+
+
+def test_new_comes_with_an_example_that_passes(project):
+    words = ("new", "docs", "write", "page", "--stdin", "--file", "--destination")
+    made = project.data(*words, "--uv", "tone=How it sounds")
+    assert project.ok("test") == "1 passed, 0 failed.\n"
+    expected = Path(made["example"]).with_suffix(".md").read_text(encoding="utf-8")
+    assert "<How it sounds>" in expected
+    assert "<input>" in expected
+
+
+def test_new_starts_as_a_copy_that_works(project):
+    project.ok("new", "git", "my", "commit", "--from", "git/group-commit/unstaged-changes")
+    copied = project.ok("show", "git", "my", "commit", "--template").partition("\n---\n")
+    original = project.ok("show", "git", "group-commit", "unstaged-changes", "--template")
+    assert copied[2].strip() == original.partition("\n---\n")[2].strip()
+    assert "c2: my" in copied[0]
+    assert project.data("lint")["findings"] == []
+    assert project.ok("test") == "1 passed, 0 failed.\n"
+    missing = project.fails("new", "a", "b", "c", "--from", "git/group-comit/unstaged-changes")
+    assert "Did you mean git group-commit unstaged-changes?" in missing
+    assert "C1/C2/C3" in project.fails("new", "a", "b", "c", "--from", "git", code=2)
 
 
 def test_new_for_all_projects(project, private_home):

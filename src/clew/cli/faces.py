@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from clew import __version__
 from clew.catalog.command_table import COMMANDS, DOOR_SECTIONS
 from clew.catalog.faces import FACES
 from clew.cli.core.app import LazyGroup, be_quiet, run
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _EPILOGS = {"climpt": "DOMAIN ACTION TARGET prints that prompt. See: climpt run --help"}
 
@@ -19,7 +24,16 @@ class _ClimptGroup(LazyGroup):
         """Take an address for what `run` takes."""
         from clew.cli.commands.address import name_a_prompt
 
-        return super().parse_args(ctx, ["run", *args] if name_a_prompt(args) else args)
+        is_domain = ctx.resilient_parsing and len(args) == 1 and args[0] not in self.entries
+        prompt = is_domain or name_a_prompt(args)
+        return super().parse_args(ctx, ["run", *args] if prompt else args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Commands, then the domains of prompts."""
+        from clew.cli.core.completion import complete_address
+
+        domains = complete_address(ctx, click.Argument(["c1"]), incomplete)
+        return [*super().shell_complete(ctx, incomplete), *domains]
 
 
 def build_group(face_name: str) -> click.Group:

@@ -71,7 +71,8 @@ def _gap_lines(made: Trace) -> list[str]:
     if share["share"] is not None:
         lines.append(
             f"Of the {share['lines']} lines that the last {share['commits']} commits added, "
-            f"{share['share']:.0%} hang on a spec."
+            f"{share['share']:.0%} hang on a spec; {share['lines_by_origin']['session']} of the "
+            f"others were written by agents, {share['lines_by_origin']['person']} by people."
         )
     return lines
 

@@ -24,7 +24,7 @@ def page(project):
 @pytest.mark.parametrize(
     ("kind", "place", "words"),
     [
-        ("claude", ".claude/commands/docs/write-page.md", "Write $1 about $ARGUMENTS"),
+        ("claude", ".claude/commands/docs/write-page.md", "Write $ARGUMENTS[0] about $ARGUMENTS"),
         ("skill", ".claude/skills/docs-write-page/SKILL.md", "about (the text given"),
         ("cursor", ".cursor/commands/docs-write-page.md", "Write <tone> about (the text"),
         ("fabric", "patterns/write_page/system.md", "Write {{tone}} about {{input}}"),
@@ -131,6 +131,20 @@ FOREIGN = [
         ("fix", "task", "--uv-issue-number=7", "--uv-priority=high"),
         "Fix #7 (high)\n",
         "$1 is {uv-issue-number} here",
+    ),
+    (
+        ".claude/commands/move.md",
+        "---\nargument-hint: [from] [to]\n---\nMove $0 to $1",
+        ("move", "task", "--uv-from=a", "--uv-to=b"),
+        "Move a to b\n",
+        "$0 is {uv-from} here",
+    ),
+    (
+        ".claude/skills/tell-all/SKILL.md",
+        "---\ndescription: D\narguments: [tone, who]\n---\nTell $who, $tone: $whom $1",
+        ("tell", "all", "--uv-tone=dryly", "--uv-who=Ann"),
+        "Tell Ann, dryly: $whom Ann\n",
+        "$ARGUMENTS[1] is {uv-who} here",
     ),
 ]
 

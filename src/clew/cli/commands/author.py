@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def _layer(project: str | None, *, user: bool) -> Layer:
 
 @command()
 @address_arguments
+@click.option("--from", "like", metavar="C1/C2/C3", help="Start as a copy of another command.")
 @click.option("--description", default="", help="Purpose, in one sentence.")
 @click.option("--title", default="", help="Title.")
 @flag("--stdin", "The command reads standard input.")
@@ -50,32 +52,61 @@ def new(
     project: str | None,
     *,
     user: bool,
+    like: str | None,
     **texts: object,
 ) -> Outcome:
-    """Write a valid template for a new command."""
-    from clew.commands.authoring.templates import new_template, template_path, write_template
+    """Write a template for a new command, and an example that `climpt test` checks."""
+    from clew.commands.authoring.examples import add_example
+    from clew.commands.authoring.templates import (
+        copied_template,
+        new_template,
+        template_path,
+        write_template,
+    )
+
+    layer, settings = _layer(project, user=user), settings_of(project)
+    if like:
+        made, text = copied_template((c1, c2, c3), _address_of(like), settings)
+    else:
+        made = _declared((c1, c2, c3), uv, texts)
+        text = new_template(made)
+    path = template_path(layer, made.address)
+    write_template(layer, path, text)
+    example = add_example(made, Path(path).parent, settings)
+    return Outcome(
+        {"path": path, "example": str(example)},
+        (
+            f"wrote {path}",
+            f"wrote {example}",
+            Hint(f"Next: climpt edit {made.label}, then climpt test --update {made.label}"),
+        ),
+    )
+
+
+def _declared(
+    address: tuple[str, str, str], uv: tuple[str, ...], texts: Mapping[str, object]
+) -> Command:
+    """A command as the options describe it."""
     from clew.commands.files.declarations import Variable
-    from clew.commands.model import Command, Options
+    from clew.commands.model import Options
 
     flags = (bool(texts[name]) for name in ("file_", "stdin", "destination"))
     pairs = [text.removeprefix("uv-").partition("=") for text in uv]
-    title = str(texts["title"]) or f"{c2} {c3}".replace("-", " ").capitalize()
-    made = Command(
-        c1,
-        c2,
-        c3,
+    title = str(texts["title"]) or " ".join(address[1:]).replace("-", " ").capitalize()
+    return Command(
+        *address,
         title=title,
         description=str(texts["description"]) or title,
         options=Options(("default",), (), *flags),
         variables=tuple(Variable(name, text) for name, _, text in pairs),
     )
-    layer = _layer(project, user=user)
-    path = template_path(layer, made.address)
-    write_template(layer, path, new_template(made))
-    return Outcome(
-        {"path": path},
-        (f"wrote {path}", Hint(f"Next: climpt edit {made.label}, climpt run {made.label}")),
-    )
+
+
+def _address_of(text: str) -> tuple[str, str, str]:
+    words = text.replace("/", " ").split()
+    if len(words) != 3:
+        raise UsageError(f"Not an address: {text}", "Write it as C1/C2/C3.")
+    return words[0], words[1], words[2]
 
 
 @command()

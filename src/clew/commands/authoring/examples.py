@@ -11,6 +11,7 @@ from typing import Any
 
 from clew.commands.files.disk import entries, read_text
 from clew.commands.files.layers import DEFAULT_AGENT, PACKAGED, find_layers
+from clew.commands.model import Command
 from clew.commands.registry.scan import Folder, find_folders
 from clew.commands.render.arguments import request_from_arguments
 from clew.commands.render.execute import execute
@@ -47,6 +48,22 @@ def check_examples(
                 taken.add(folder.address)
                 found += _check_folder(folder, agent, settings, update=update)
     return found
+
+
+def add_example(command: Command, directory: Path, settings: Mapping[str, str] | None) -> Path:
+    """Write the first example of a command: values for what it takes, and what comes of them."""
+    options: dict[str, Any] = {}
+    if command.variables:
+        options["uv"] = {v.name: f"<{v.description or v.name}>" for v in command.variables}
+    # No file: its whole path would be in the expected prompt.
+    if command.options.stdin:
+        options["stdin"] = "<input>"
+    if command.options.destination:
+        options["destination"] = "<destination>"
+    path = directory / "t_default.json"
+    write_atomic(path, jsontext.pretty(options) + "\n")
+    check_examples(settings=settings, within=command.address, update=True)
+    return path
 
 
 def _check_folder(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os.path import join, lexists
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from clew.kit import jsontext
 from clew.kit.errors import Conflict, UsageError
 from clew.kit.files import write_atomic
 from clew.kit.text.display import shown_path
+from clew.kit.text.frontmatter import read_leniently
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./ ()'")
 _AMBIGUOUS = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -107,6 +109,27 @@ def new_template(command: Command) -> str:
     if command.options.stdin:
         parts += ["## Input", f"{{{INPUT}}}"]
     return command_text(command, "\n\n".join(part for part in parts if part))
+
+
+def copied_template(
+    address: tuple[str, str, str],
+    original: tuple[str, str, str],
+    settings: Mapping[str, str] | None,
+) -> tuple[Command, str]:
+    """Another command under a new address, and its template."""
+    home = find_home(DEFAULT_AGENT, original, settings)
+    chosen = home.template() if home else None
+    known = unique(shelf(DEFAULT_AGENT, settings).registry(fresh=True).commands)
+    like = next((one for one in known if one.address == original), None)
+    if chosen is None or like is None:
+        raise explain_miss(DEFAULT_AGENT, original, settings)
+    for kind, name in zip(("domain", "action", "target"), address, strict=True):
+        check_name(kind, name)
+    c1, c2, c3 = address
+    only = replace(like.options, edition=("default",), adaptation=())
+    made = replace(like, c1=c1, c2=c2, c3=c3, usage="", options=only)
+    body = read_leniently(read_text(chosen.path))[1]
+    return made, command_text(made, body.strip("\n"))
 
 
 def template_path(layer: Layer, address: tuple[str, str, str], name: str = "f_default.md") -> str:

@@ -22,9 +22,10 @@ from clew.commands.render.render import (
 )
 
 _NUMBERED = re.compile(
-    r"(?P<all>\$ARGUMENTS\b(?!\[))|\$ARGUMENTS\[(?P<index>\d)\]|\$(?P<number>[1-9])(?!\d)"
+    r"(?P<all>\$ARGUMENTS\b(?!\[))|\$ARGUMENTS\[(?P<index>\d)\]|\$(?P<number>\d)(?!\d)"
     r"|\$\{(?P<braced>[1-9])\}|\$(?P<name>[A-Z][A-Z0-9_]+)\b"
 )
+_ZERO = re.compile(r"\$0(?!\d)")
 _GIVEN = re.compile(
     r"\$\{(input:(?P<name>[\w-]+)(?::[^}]*)?|(?P<fixed>selection|selectedText|file))\}"
 )
@@ -72,13 +73,17 @@ def _variable(name: str, said: str, changes: Changes) -> str:
 
 
 def _read_numbered(body: str, hints: Hints, changes: Changes) -> str:
+    # Claude Code counts from $0 now; in files that know no $0 the first argument is $1.
+    starts_at_zero = _ZERO.search(body) is not None
+
     def ours(found: re.Match[str]) -> str:
         if found["all"]:
             return changes.setdefault(found[0], f"{{{INPUT}}}")
         if found["name"]:
             known = found["name"].lower() in hints
             return _variable(found["name"], found[0], changes) if known else found[0]
-        number = int(found["number"] or found["braced"] or 0) or int(found["index"]) + 1
+        counted = found["number"] or found["braced"]
+        number = int(counted) + starts_at_zero if counted else int(found["index"]) + 1
         name = hints[number - 1] if number <= len(hints) else f"arg{number}"
         return _variable(name, found[0], changes)
 
@@ -88,6 +93,12 @@ def _read_numbered(body: str, hints: Hints, changes: Changes) -> str:
 def _numbers(asked: Sequence[str]) -> dict[str, str]:
     values = {VARIABLE + name: f"${number}" for number, name in enumerate(asked, 1)}
     return {**values, **dict.fromkeys((INPUT, FILE, DESTINATION), "$ARGUMENTS")}
+
+
+def _indexes(asked: Sequence[str]) -> dict[str, str]:
+    """Unlike $1, an index in brackets means the same in every release of Claude Code."""
+    values = {VARIABLE + name: f"$ARGUMENTS[{number}]" for number, name in enumerate(asked)}
+    return {**_numbers(asked), **values}
 
 
 def _read_given(body: str, hints: Hints, changes: Changes) -> str:
@@ -161,6 +172,7 @@ def _brackets(asked: Sequence[str]) -> str:
 
 
 numbered = Style(_read_numbered, _numbers, _brackets)
+indexed = Style(_read_numbered, _indexes, _brackets)
 given = Style(_read_given, _inputs)
 named = Style(_read_named, _dollars)
 in_words = Style(_read_numbered, _words)

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from clew.commands.authoring.templates import frontmatter_text
-from clew.commands.exchange.arguments import Style, given, in_words, named, numbered, templated
+from clew.commands.exchange.arguments import (
+    Style,
+    given,
+    in_words,
+    indexed,
+    named,
+    numbered,
+    templated,
+)
 from clew.commands.files.declarations import is_name, text_of
 from clew.commands.model import Command
 from clew.kit import jsontext
@@ -29,7 +37,9 @@ LONGEST_SKILL_DESCRIPTION = 1024
 _FIELD = re.compile(r"^([A-Za-z][\w-]*)\s*:\s*(.*)$")
 _OWN_COMMENT = re.compile(r"^# climpt: (\S+ \S+ \S+)$", re.MULTILINE)
 _HINTED = re.compile(r"[\[<{(]\s*([A-Za-z][\w -]*?)\s*[\]>})]|([A-Za-z][\w-]*)")
-_KEPT = frozenset({"name", "title", "description", "argument-hint", OWN_KEY, "metadata", "prompt"})
+_KEPT = frozenset(
+    {"name", "title", "description", "argument-hint", "arguments", OWN_KEY, "metadata", "prompt"}
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Foreign:
     @property
     def hints(self) -> tuple[str, ...]:
         """The names that the file gives its arguments, in order."""
-        said = self.fields.get("argument-hint")
+        said = self.fields.get("arguments") or self.fields.get("argument-hint")
         text = " ".join(map(text_of, said)) if isinstance(said, list) else text_of(said)
         names = ("-".join((a or b).split()) for a, b in _HINTED.findall(text))
         return tuple(dict.fromkeys(name.lower() for name in names))
@@ -70,6 +80,17 @@ def read_markdown(text: str) -> Foreign:
         return Foreign(read_fields(document.yaml), document.body)
     except YamlError:
         return Foreign(_plain_fields(document.yaml), document.body)
+
+
+def _read_claude(text: str) -> Foreign:
+    """Markdown whose declared arguments may be named in the body, or counted from $0."""
+    read = read_markdown(text)
+    if "arguments" not in read.fields:
+        return read
+    body = re.sub(r"\$(\d)(?!\d)", r"$ARGUMENTS[\1]", read.body)
+    for index, name in enumerate(read.hints):
+        body = re.sub(rf"\${re.escape(name)}\b", f"$ARGUMENTS[{index}]", body, flags=re.IGNORECASE)
+    return Foreign(read.fields, body)
 
 
 def _plain_fields(yaml: str) -> dict[str, str]:
@@ -199,7 +220,7 @@ def _pattern(address: tuple[str, str, str]) -> str:
 
 
 _ALL = (
-    Format("skill", ".claude/skills", in_words, skill_name, _skill, main="SKILL.md"),
+    Format("skill", ".claude/skills", in_words, skill_name, _skill, _read_claude, main="SKILL.md"),
     Format("fabric", "patterns", templated("input"), _pattern, _fabric, main="system.md"),
     Format(
         "copilot",
@@ -215,7 +236,7 @@ _ALL = (
     Format("cursor-rule", ".cursor/rules", in_words, _flat, _rule, ending=".mdc"),
     Format("cursor", ".cursor/commands", in_words, _flat, _plain, marks=(".cursor",)),
     Format("codex", ".codex/prompts", numbered, _flat, _markdown, marks=(".codex",)),
-    Format("claude", ".claude/commands", numbered, _below, _markdown),
+    Format("claude", ".claude/commands", indexed, _below, _markdown, _read_claude),
 )
 FORMATS = {one.name: one for one in _ALL}
 PLUGIN = "plugin"  # only written: skills, and the file that makes them a plugin of Claude Code

@@ -65,7 +65,7 @@ _BODY_SHARE = 0.8
 _MEANING_SHARE = 0.8
 _BODY_MEANING_SHARE = 0.4
 # Without any word in the name or the description, no witness makes a moderate match.
-_TRUST = 0.5
+_TRUST = 0.35
 _BODY_LENGTH = 600
 _LONGEST_BODY = 8000
 _NONE: dict[int, float] = {}
@@ -155,7 +155,8 @@ class CommandIndex:
     @cached_property
     def _reader(self) -> Reader:
         known = {**self._bodies, **self._postings}
-        return Reader(known, [*self._name_tokens.words(), *self._text_tokens.words()])
+        words = [*self._name_tokens.words(), *self._text_tokens.words()]
+        return Reader(known, words, {placed.partition(":")[2] for placed in self._placed})
 
     @cached_property
     def _bodies(self) -> dict[str, dict[int, float]]:
@@ -247,6 +248,8 @@ class CommandIndex:
         if c1 is not None:
             numbers = {n for n in (*covered, *texts, *near) if self._commands[n].c1 == c1}
         said = _said(terms)
+        # Words that no command has change the order little, but say that nothing fits.
+        fits = 1 / (1 + sum(term.weight for term in terms if not term.documents))
         scores: dict[int, tuple[float, float]] = {}
         for number in numbers:
             named = self._named(number, said)
@@ -258,11 +261,10 @@ class CommandIndex:
                 * (1 - _MEANING_SHARE * like)
                 * (1 - _BODY_MEANING_SHARE * body_like)
             )
+            order = 1 - (1 - part) * doubt
+            part *= fits
             trust = min(1.0, _TRUST + part)
-            scores[number] = (
-                1 - (1 - part) * doubt,
-                round(part + (1 - part) * (1 - doubt) * trust, 6),
-            )
+            scores[number] = (order, round(part + (1 - part) * (1 - doubt) * trust, 6))
         return scores
 
     def _covered(self, terms: list[Term], *, body: bool = False) -> dict[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ LONGEST_QUERY = 2000
 MOST_TERMS = 48
 
 SYNONYM, TRANSLATION, SPELLING = "synonym", "translation", "spelling"
-BEGINNING, PARTS = "beginning", "parts"
+BEGINNING, PARTS, INITIALS = "beginning", "parts", "initials"
 _SYNONYM_WORTH = 0.7
 _BEGINNING_WORTH = 0.8
 _PARTS_WORTH = 0.95
@@ -30,6 +30,13 @@ _SECOND_TRANSLATION_WORTH = 0.9
 _BIGRAM_SHARE = 0.5
 _MOST_BEGINNINGS = 12
 _LONGEST_GUESSED = 40
+_INITIALS_WORTH = 0.9
+_SHORTEST_INITIALS, _LONGEST_INITIALS = 3, 5
+# They say who or what does it, not what is done: an SEO expert, a skill for tests.
+_DOER_SHARE = 0.3
+_DOERS = frozenset(
+    map(stem, ["expert", "specialist", "professional", "assistant", "helper", "engineer", "skill"])
+)
 
 
 class Term:
@@ -58,8 +65,11 @@ class Term:
 class Reader:
     """Reads queries against the words that an index knows."""
 
-    def __init__(self, stems: Mapping[str, object], words: Iterable[str]) -> None:
+    def __init__(
+        self, stems: Mapping[str, object], words: Iterable[str], names: Container[str] = ()
+    ) -> None:
         self._stems = stems
+        self._names = names
         self._words = words
 
     @cached_property
@@ -84,8 +94,17 @@ class Reader:
                 words = []
                 yield from self._japanese(piece)
             else:
-                words += parts_of(piece)
+                words += self._spelt(piece)
         yield from self._english(words)
+
+    def _spelt(self, piece: str) -> list[str]:
+        """The words of a compound; GtiHub is one word, since nobody knows a Gti."""
+        words = parts_of(piece)
+        if len(words) > 1 and piece.isalpha() and any(stem(w) not in self._stems for w in words):
+            whole = piece.lower()
+            if self._spelling.nearest(whole):
+                return [whole]
+        return words
 
     def _english(self, words: list[str]) -> Iterator[Term]:
         stems = [stem(word) for word in words]
@@ -118,6 +137,11 @@ class Reader:
                     term.allow((joined,), 1.0, PARTS)
         if stems[at] not in self._stems:
             self._guess(term, words[at], known=len(term.ways) > 1)
+        for initials in _initials(words, at):
+            if initials in self._names:
+                term.allow((initials,), _INITIALS_WORTH, INITIALS)
+        if len(words) > 1 and stem(term.meant) in _DOERS:
+            term.share = _DOER_SHARE
         return term
 
     def _guess(self, term: Term, word: str, *, known: bool) -> None:
@@ -166,6 +190,13 @@ class Reader:
             term.allow(other, worth * _SYNONYM_WORTH, how or SYNONYM)
 
 
+def _initials(words: list[str], at: int) -> Iterator[str]:
+    """The first letters of every few words in a row that the word is one of."""
+    for length in range(_SHORTEST_INITIALS, _LONGEST_INITIALS + 1):
+        for first in range(max(0, at - length + 1), min(at, len(words) - length) + 1):
+            yield "".join(word[0] for word in words[first : first + length])
+
+
 def _exactly(token: str, share: float = 1.0) -> Term:
     term = Term(token, share)
     term.allow((token,), 1.0)
@@ -193,6 +224,8 @@ class Tokens:
         """Every word of the texts."""
         for piece in self._known:
             yield from parts_of(piece)
+            if piece.isalpha():
+                yield piece.lower()
 
     def _take_apart(self, piece: str) -> tuple[str, ...]:
         if is_run(piece):
