@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
 import tempfile
 from bisect import bisect_left
@@ -20,6 +21,8 @@ from clew.sessions.attribution.files import Repository
 from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import opened_index
 from clew.sessions.index.update import Updater
+from clew.thread.rooms import open_rooms
+from clew.thread.why.why import why
 from tests.sessions.programs import Desk, missing
 from tests.support.models.editor import Step
 from tests.support.models.service import model_service
@@ -63,6 +66,11 @@ _COMMON = (
 )
 
 
+def _words(line):
+    """The words of a line that a formatter keeps."""
+    return re.findall(r"\w+|[^\w\s,;'\"()]", line)
+
+
 @dataclass
 class World:
     """The project, and who wrote each line of each file."""
@@ -73,6 +81,9 @@ class World:
     edits: int = 0
     number: int = 0
     requests: list[str] = field(default_factory=list)
+    meant: dict[str, str] = field(
+        default_factory=dict
+    )  # by a mere consent: what was asked before it
 
     def function(self):
         """A function as anybody would write it: some lines of its own, some that many have."""
@@ -113,16 +124,25 @@ class World:
         have[at : at + len(old)] = made
 
     def reread(self, path):
-        """Take over what a formatter did: its lines belong to whoever wrote the words."""
+        """Take over what a formatter did: a line belongs to whoever wrote most of its words.
+
+        Formatters keep the words and their order, so each word of the new text has its writer. Whole
+        blocks are not enough: one block of changed lines has lines of several writers. A line of
+        brackets alone belongs to what it closes. Where a person's words are in a joined line, it is
+        not an agent's any more.
+        """
         text = (self.desk.root / path).read_text(encoding="utf-8")
-        lines, have = text.splitlines(), self.truth[path]
-        texts = [one for one, _ in have]
+        old = [(word, owner) for line, owner in self.truth[path] for word in _words(line)]
+        new = [(word, n) for n, line in enumerate(text.splitlines()) for word in _words(line)]
+        owners = [Counter() for _ in text.splitlines()]
+        pairs = SequenceMatcher(None, [w for w, _ in old], [w for w, _ in new], autojunk=False)
+        for block in pairs.get_matching_blocks():
+            for n in range(block.size):
+                owners[new[block.b + n][1]][old[block.a + n][1]] += 1
         made = []
-        for tag, a, b, c, d in SequenceMatcher(None, texts, lines, autojunk=False).get_opcodes():
-            owners = Counter(owner for text, owner in have[a:b] if text.strip())
-            owner = owners.most_common(1)[0][0] if owners else PERSON
-            same = tag == "equal"
-            made += have[a:b] if same else [(line, owner) for line in lines[c:d]]
+        for line, found in zip(text.splitlines(), owners, strict=True):
+            best = found.most_common(1)[0][0] if found else made[-1][1] if made else PERSON
+            made.append((line, PERSON if PERSON in found else best))
         self.truth[path] = made
 
     def text(self, path):
@@ -166,7 +186,7 @@ def _place(world, path, asked):
     at = world.chance.choice(heads)
     end = next((n for n in range(at + 1, len(texts)) if texts[n] == ""), len(texts))
     old, new = texts[at:end], texts[at:end]
-    if world.chance.random() < 0.5:
+    if world.chance.random() < 0.5 and new[-2].startswith("    total") and new[-2][-1] != "(":
         new[-2] = f"    total = limit - {world.chance.randint(1000, 9999)} + len(str(limit))"
     else:
         new[-1:-1] = [f"    total += {world.chance.randint(1000, 9999)}  # {asked[:20]}"]
@@ -276,12 +296,14 @@ def _rename(world, turn):
 
 
 def _format(world, turn):
-    """An agent runs a formatter over what it and others wrote."""
-    name, path = world.desk.names[1], f"shop/{world.desk.names[1]}_0.py"
+    """An agent runs a formatter over what it and others wrote; the next one joins lines again."""
     ruff = Path(sys.executable).parent / "ruff"
-    agent_edits(world, name, path, 2, shell=f"{ruff} format --line-length 30 --isolated {path}")
-    world.reread(path)
-    world.commit(f"Format {path}")
+    for name, width in zip(world.desk.names[1:4], (30, 40, 100 if turn else 30), strict=True):
+        path = f"shop/{name}_0.py"
+        shell = f"{ruff} format --line-length {width} --isolated {path}"
+        agent_edits(world, name, path, 2, shell=shell)
+        world.reread(path)
+        world.commit(f"Format {path}")
 
 
 def _together(world, turn):
@@ -293,7 +315,20 @@ def _together(world, turn):
     world.commit(f"Two at once {turn}")
 
 
-_HISTORY = (_squash, _fixup, _pick, _rename, _format, _together)
+def _consent(world, turn):
+    """A person asks, the agent tells its plan, the person says yes."""
+    name, path = "claude", "shop/claude_0.py"
+    asked = world.request(name, "Plan a change of", path)
+    told = world.desk.ask(name, asked, [])
+    session = re.search(r'"session_id":"([^"]+)"', told)[1]
+    yes = f"yes{'!' * turn}, go on"
+    world.meant[yes] = asked
+    world.desk.ask(name, yes, [_place(world, path, yes) for _ in range(2)], session)
+    world.check()
+    world.commit(f"As planned {turn}")
+
+
+_HISTORY = (_format, _squash, _fixup, _pick, _rename, _together, _format, _format, _consent)
 
 
 @dataclass
@@ -342,9 +377,8 @@ class Score:
 
 
 def judge(world):
-    """The score of attribution by text, by time windows, and how often only the turn is wrong."""
+    """The score of attribution by text, and by time windows."""
     by_text, by_time = Score(), Score()
-    sessions = Score()
     with opened_index() as index:
         Updater(index, {}, world.desk.home).update(world.desk.root)
         project = os.path.realpath(world.desk.root)
@@ -363,7 +397,28 @@ def judge(world):
                 by_text.add(owner, found, (path, line.number, text, origin))
                 by_text.kinds[line.origin.kind if line.origin else "none"] += 1
                 by_time.add(owner, _by_time(repository, line, path, times))
-    return by_text, by_time, sessions
+    return by_text, by_time
+
+
+def quoted(world, count=60):
+    """Of so many lines by agents: how often `why` quotes a request, and how often the right one."""
+    known = [
+        (path, number, world.meant.get(owner, owner))
+        for path, truth in world.truth.items()
+        for number, (text, owner) in enumerate(truth, 1)
+        if owner not in (PERSON, BOT) and text.strip()
+    ]
+    rooms = open_rooms({"project": str(world.desk.root)})
+    given = right = 0
+    for path, number, wanted in world.chance.sample(known, count):
+        said = [
+            one.text
+            for one in why(rooms, f"{path}:{number}").statements
+            if one.section == "request"
+        ]
+        given += bool(said)
+        right += any(wanted in text for text in said)
+    return given, right
 
 
 def _by_time(repository, line, path, times, window=60.0):
@@ -381,12 +436,13 @@ def _by_time(repository, line, path, times, window=60.0):
 
 def main(directory, names=SIX, seed=7):
     """Make the corpus and judge it."""
+    os.environ["HOME"] = str(directory / "home")
     os.environ["CLEW_HOME"] = str(directory / "home" / ".clew")
     with model_service() as service:
         world = World(Desk(directory, service, names), random.Random(seed))
         world.desk.make()
         make(world)
-    by_text, by_time, _ = judge(world)
+    by_text, by_time = judge(world)
     commits = int(world.desk.run("git", "rev-list", "--count", "HEAD"))
     return world, commits, by_text, by_time
 
@@ -399,5 +455,6 @@ if __name__ == "__main__":
     print(f"{made.edits} edits, {len(made.requests)} requests, {commits} commits, six programs")
     print(f"by text: {text_score}; evidence {dict(text_score.kinds)}")
     print(f"by time: {time_score}")
+    print("quoted, right:", quoted(made))
     for mistake in text_score.mistakes[:20]:
         print("  ", mistake)

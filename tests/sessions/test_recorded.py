@@ -71,8 +71,6 @@ def test_a_growing_file_gives_the_same_as_a_whole_one(program, user):
     """Cut at every line: what is read in pieces is what is read at once."""
     if program == "opencode":
         pytest.skip("opencode keeps a database, which is read anew")
-    if program == "aider":
-        pytest.xfail("a second chat in aider's file counts as the first one's if it came in pieces")
     files = put(program, user.home, user.root)
     with user.index() as index:
         whole = [index.turns(one.id) for one in _sessions(index, user)]

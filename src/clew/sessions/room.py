@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from clew.kit.errors import NotFound, Unavailable
+from clew.kit.errors import ClewError, NotFound, Unavailable
 from clew.kit.text.display import clipped, shown_text
+from clew.sessions.index.interface import Filter, Found
 from clew.sessions.index.sqlite import SqliteIndex, database_path, opened_index
 from clew.sessions.index.update import OFF, Report, Updater
 from clew.sessions.model import Session, Turn
@@ -37,6 +38,17 @@ def current_index(project: Path) -> Iterator[tuple[SqliteIndex, Report]]:
     """The index with what is new of a project."""
     with opened_index() as index:
         yield index, updater(index).update(project, most_bytes=MOST_BYTES)
+
+
+def found_turns(project: Path, words: Sequence[str], limit: int) -> list[Found]:
+    """Turns of a project with these words, the best first; none where there is nothing to read."""
+    try:
+        if not has_transcripts(project):
+            return []
+        with current_index(project) as (index, _):
+            return index.search(" ".join(words), Filter(os.path.realpath(project)), limit)
+    except ClewError:
+        return []
 
 
 def refuse_off(index: SqliteIndex) -> None:

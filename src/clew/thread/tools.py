@@ -178,15 +178,15 @@ THREAD_TOOLS = (
     ),
     _tool(
         "recall",
-        "Where was this done before: commits, specs, run logs, commands and documents, by one"
-        " question",
+        "Where was this done before: commits, specs, run logs, commands, documents and requests to"
+        " agents, by one question",
         recall,
         title="Recall",
         command=Command(
             "recall",
             "Find where something was done before.",
-            "Find where something was done before: in commits, specs, logs, commands and"
-            " documents.",
+            "Find where something was done before: in commits, specs, logs, commands, documents and"
+            " what agents were asked.",
             arguments="QUERY...",
             options={
                 "kinds": "--kind: Only these kinds.",
@@ -201,7 +201,7 @@ THREAD_TOOLS = (
                 "type": "array",
                 "items": {
                     "type": "string",
-                    "enum": ["commit", "spec", "run", "command", "document"],
+                    "enum": ["commit", "spec", "run", "command", "document", "session"],
                 },
             },
             "repos": STRINGS,
@@ -217,8 +217,8 @@ THREAD_TOOLS = (
     ),
     _tool(
         "trace",
-        "The matrix objective, feature, decision, spec, commit, with gaps and the share of recent"
-        " lines that hang on a spec",
+        "The matrix objective, feature, decision, spec, commit, with gaps, and recent lines by origin:"
+        " spec, session, person",
         trace,
         title="Trace",
         properties={"recent": integer("How many commits count as recent (default 200)")},

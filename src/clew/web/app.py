@@ -15,7 +15,18 @@ from clew.protocol.http.guard import bare_host
 from clew.protocol.http.server import Server, door, url_of
 from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
-from clew.web.pages import board, commands, commit, documents, file, history, pulse, spec, thread
+from clew.web.pages import (
+    board,
+    commands,
+    commit,
+    documents,
+    file,
+    history,
+    pulse,
+    sessions,
+    spec,
+    thread,
+)
 from clew.web.security import Guard
 from clew.web.site import build_environment, page, wants_data
 
@@ -57,6 +68,7 @@ ROUTES = [
     *documents.ROUTES,
     *commands.ROUTES,
     *pulse.ROUTES,
+    *sessions.ROUTES,
 ]
 
 

@@ -17,6 +17,7 @@ _FEWEST_WORDS = 3
 _LONGEST_JOIN = 40  # lines that a formatter makes of one, or the other way round
 _SIMILAR = 0.6
 _NEAR = 3
+_FEWEST_SHARED, _MANY_SHARED = 3, 5  # lines of a file that got another name
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,38 @@ def matches(edits: Sequence[KeptEdit], file: Prints) -> list[list[Match]]:
     return found
 
 
-def strength(edits: Sequence[KeptEdit], file: Prints) -> int:
-    """How many lines in the longest run say that these edits are about this file."""
-    places = _places(file)
-    runs = (run for edit in edits for run in _runs(edit, file, places))
-    return max((run.weight for run in runs), default=0)
+@dataclass(frozen=True)
+class Written:
+    """The lines that the edits of one path wrote, and those of the largest of them."""
+
+    edits: tuple[KeptEdit, ...]
+    all: frozenset[int]
+    most: frozenset[int]
+
+    @staticmethod
+    def of(edits: Sequence[KeptEdit]) -> Written:
+        """What some edits wrote, without what is too plain to tell."""
+        made = [
+            frozenset(
+                line
+                for line, is_new, says in zip(one.normal, one.added, one.weights, strict=True)
+                if is_new and says
+            )
+            for one in edits
+        ]
+        most = max(made, key=len, default=frozenset())
+        return Written(tuple(edits), frozenset[int]().union(*made), most)
+
+    def is_about(self, file: Prints) -> bool:
+        """Whether these edits of another path are about a file: half of it, or half of the largest.
+
+        Files of one project share lines and even runs of lines, so a few say nothing.
+        """
+        here = {line for line, says in zip(file.normal, file.weights, strict=True) if says}
+        shared = here & self.all
+        return 2 * len(shared) >= max(len(here), 2 * _FEWEST_SHARED) or (
+            2 * len(shared & self.most) >= max(len(self.most), 2 * _MANY_SHARED)
+        )
 
 
 def _places(file: Prints) -> dict[int, list[int]]:
@@ -113,7 +141,8 @@ def _equal(
     for run in runs:
         heavy = [n for n in range(run.size) if edit.weights[run.there + n]]
         is_unique = any(len(places[edit.normal[run.there + n]]) == 1 for n in heavy)
-        if run.weight < 2 and run.size < 2 and not is_unique:
+        filled = sum(line != BLANK for line in file.normal[run.here : run.here + run.size])
+        if run.weight < 2 and filled < 2 and not is_unique:
             continue
         for offset in range(run.size):
             there, here = run.there + offset, run.here + offset
@@ -138,16 +167,24 @@ def _reformatted(
     here = 0
     while here < len(file.words):
         size = 1
-        if not found[here] and file.words[here]:
+        if _is_free(found[here], number) and file.words[here]:
             for line in starts.get(file.words[here][:2], ()):
                 joined = _joined(edit, line, file, here)
-                if joined and not any(found[here : here + joined[1]]):
+                size_here = joined[1] if joined else 0
+                if joined and all(
+                    _is_free(some, number) for some in found[here : here + size_here]
+                ):
                     size = joined[1]
                     for offset in range(size):
                         found[here + offset].append(Match(number, line, FORMATTED, 0.85))
                     used.update(range(line, line + joined[0]))
                     break
         here += size
+
+
+def _is_free(some: Sequence[Match], number: int) -> bool:
+    """Whether nothing until then is the line itself; another one with these words may be there."""
+    return all(one.edit > number or (one.edit < number and one.kind == FORMATTED) for one in some)
 
 
 def _joined(edit: KeptEdit, line: int, file: Prints, here: int) -> tuple[int, int] | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from clew.kit.errors import NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
+from clew.kit.text.diff import FileDiff, file_diffs
 from clew.sessions.attribution.origins import Attribution, Bounds, Origin
 from clew.sessions.index.interface import SessionIndex
 
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)")
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_BLOB = re.compile(r"^index [0-9a-f]+\.\.([0-9a-f]*[1-9a-f][0-9a-f]*)", re.MULTILINE)
 _LARGEST = 4 * 1024 * 1024
 
 
@@ -34,14 +35,14 @@ class Repository:
 
     def __init__(self, index: SessionIndex, root: Path) -> None:
         self.root = root
-        self._index = index
         self._project = os.path.realpath(root)
-        self._attribution = Attribution(index, self._project, self._vanished())
+        edited = index.edited_paths(self._project)
+        self.has_edits = bool(edited)
+        self._attribution = Attribution(index, self._project, self._vanished(edited))
         self._times: dict[str, Bounds] = {}
 
-    def _vanished(self) -> list[str]:
+    def _vanished(self, edited: list[str]) -> list[str]:
         """The paths that agents edited and that are not in the project now."""
-        edited = self._index.edited_paths(self._project)
         if not edited:
             return []
         try:
@@ -60,10 +61,10 @@ class Repository:
             raise NotFound(
                 f"No file {path} at {revision}", "Give the path from the root."
             ) from None
-        commits = list(self._porcelain(told))
+        commits, names = self._porcelain(told)
         blob, lines = self._content(revision, path)
         bounds = [self._times[commit] for commit in commits]
-        found = self._attribution.origins(path, blob, lines, bounds)
+        found = self._attribution.origins(path, blob, lines, bounds, names)
         return [
             Line(number, text, commit, origin)
             for number, (text, commit, origin) in enumerate(
@@ -71,20 +72,57 @@ class Repository:
             )
         ]
 
-    def added_by(self, commit: str) -> dict[str, list[Line]]:
-        """The lines that a commit added, by file."""
-        bounds = self._bounds(commit)
-        found: dict[str, list[Line]] = {}
-        for path, numbers in self._added(commit).items():
-            blob, lines = self._content(commit, path)
-            if not lines:
-                continue
-            origins = self._attribution.origins(path, blob, lines, [bounds] * len(lines))
-            found[path] = [
-                Line(number, lines[number - 1], commit, origins[number - 1])
-                for number in numbers
-                if number <= len(lines)
-            ]
+    def added_by(self, commits: Sequence[str]) -> dict[str, dict[str, list[Line]]]:
+        """The lines that commits added, by commit and file; one look at git for all of them."""
+        patches = self._patches(commits)
+        blobs = self._blobs({blob for files in patches.values() for _, blob in files})
+        found: dict[str, dict[str, list[Line]]] = {}
+        for commit, files in patches.items():
+            found[commit] = {}
+            for file, blob in files:
+                lines = blobs.get(blob, [])
+                bounds = [self._times[commit]] * len(lines)
+                names = (file.old_path,)
+                origins = self._attribution.origins(file.path, blob, lines, bounds, names)
+                found[commit][file.path] = [
+                    Line(number, lines[number - 1], commit, origins[number - 1])
+                    for number, _ in file.added
+                    if number <= len(lines)
+                ]
+        return found
+
+    def _patches(self, commits: Sequence[str]) -> dict[str, list[tuple[FileDiff, str]]]:
+        """What commits did to files that stayed, each with its blob; when they did, is remembered."""
+        told = run_git(
+            *("-c", "core.quotePath=false", "log", "--no-walk=unsorted", "--stdin", "-p", "-U0"),
+            *("-M", "--full-index", "--diff-merges=first-parent", "--format=%x01%H %at %ct"),
+            *PLAIN_DIFF,
+            cwd=self.root,
+            given="".join(f"{guard(commit)}\n" for commit in commits).encode(),
+        ).decode("utf-8", "replace")
+        found: dict[str, list[tuple[FileDiff, str]]] = {}
+        for part in re.split(r"^\x01", told, flags=re.MULTILINE)[1:]:
+            head, _, patch = part.partition("\n")
+            commit, authored, committed = head.split()
+            self._times[commit] = Bounds(int(authored), int(committed))
+            files = ((file, _BLOB.search(file.header)) for file in file_diffs(patch.lstrip("\n")))
+            found[commit] = [(file, blob[1]) for file, blob in files if blob and not file.is_binary]
+        return found
+
+    def _blobs(self, names: Collection[str]) -> dict[str, list[str]]:
+        """The lines of blobs; none of what is too large or no text."""
+        asked = "".join(f"{name}\n" for name in sorted(names) if name.strip("0")).encode()
+        told = run_git("cat-file", "--batch", cwd=self.root, given=asked)
+        found: dict[str, list[str]] = {}
+        at = 0
+        while at < len(told):
+            end = told.index(b"\n", at)
+            head = told[at:end].split()
+            at = end + 1
+            if len(head) == 3:
+                size = int(head[2])
+                found[head[0].decode()] = _lines(told[at : at + size])
+                at += size + 1
         return found
 
     def line(self, commit: str, path: str, numbers: range) -> list[Line]:
@@ -105,10 +143,7 @@ class Repository:
             raw = run_git("cat-file", "blob", blob, cwd=self.root)
         except GitError:
             return "", []
-        if len(raw) > _LARGEST or b"\0" in raw[:8000]:
-            return "", []
-        text = raw.decode("utf-8", "replace")
-        return blob, text.removesuffix("\n").replace("\r\n", "\n").split("\n") if text else []
+        return blob, _lines(raw)
 
     def _bounds(self, commit: str) -> Bounds:
         if commit not in self._times:
@@ -117,9 +152,11 @@ class Repository:
             self._times[commit] = Bounds(authored, committed)
         return self._times[commit]
 
-    def _porcelain(self, told: bytes) -> Iterator[str]:
-        """The commit of each line, and when it was written."""
+    def _porcelain(self, told: bytes) -> tuple[list[str], set[str]]:
+        """The commit of each line, and the names that the file had; when it was, is remembered."""
         times: dict[str, dict[bytes, int]] = {}
+        commits: list[str] = []
+        names: set[str] = set()
         commit = ""
         for line in told.split(b"\n"):
             head = _HEAD.match(line)
@@ -129,30 +166,23 @@ class Repository:
                 times.setdefault(commit, {})
             elif name in (b"author-time", b"committer-time") and value.isdigit():
                 times[commit][name] = int(value)
+            elif name == b"filename":
+                names.add(os.fsdecode(value))
             elif line.startswith(b"\t"):
                 some = times[commit]
                 self._times[commit] = Bounds(
                     some.get(b"author-time", 0), some.get(b"committer-time", 0)
                 )
-                yield commit
+                commits.append(commit)
+        return commits, names
 
-    def _added(self, commit: str) -> dict[str, list[int]]:
-        """The numbers of the lines that a commit added, by file."""
-        told = run_git(
-            *("-c", "core.quotePath=false", "diff-tree", "-p", "-U0", "-M", "--root", "-m"),
-            *("--first-parent", "--no-commit-id", *PLAIN_DIFF, guard(commit), "--"),
-            cwd=self.root,
-        ).decode("utf-8", "surrogateescape")
-        found: dict[str, list[int]] = {}
-        path = ""
-        for line in told.split("\n"):
-            if line.startswith("+++ "):
-                path = line[6:].rstrip("\t") if line.startswith("+++ b/") else ""
-            hunk = _HUNK.match(line)
-            if hunk and path:
-                first, count = int(hunk[1]), int(hunk[2] or 1)
-                found.setdefault(path, []).extend(range(first, first + count))
-        return found
+
+def _lines(raw: bytes) -> list[str]:
+    """A file's lines; none where it is too large or no text."""
+    if not raw or len(raw) > _LARGEST or b"\0" in raw[:8000]:
+        return []
+    text = raw.decode("utf-8", "replace")
+    return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
 
 
 def counted(lines: list[Line]) -> dict[str, int]:

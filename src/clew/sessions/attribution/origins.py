@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from clew.kit import jsontext
 from clew.sessions.attribution.alignment import (
@@ -13,8 +14,8 @@ from clew.sessions.attribution.alignment import (
     EXACT,
     FORMATTED,
     NORMALISED,
+    Written,
     matches,
-    strength,
 )
 from clew.sessions.index.fingerprints import prints_of
 from clew.sessions.index.interface import SessionIndex
@@ -23,8 +24,8 @@ from clew.sessions.model import KeptEdit
 _RANK = {EXACT: 0, NORMALISED: 1, FORMATTED: 2, EDITED: 3}
 _SLACK = 2.0  # git counts whole seconds
 _MOST_KEPT = 8  # candidates for a line
-_FEWEST_SHARED = 2  # lines that a path which is gone must share to be an earlier name
 _LONGEST_FILE = 50_000
+_FORM = 2  # of comparing; what an older one found is not used any more
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,26 @@ class Attribution:
         self._index, self._project = index, project
         self._gone = gone  # paths that agents edited and that the project does not have any more
 
-    def candidates(self, path: str, blob: str, lines: Sequence[str]) -> list[list[Origin]]:
-        """Every edit that can explain each line; kept for the blob as long as its edits stay."""
-        edits, paths = self._edits(path)
-        known = f"{len(edits)}:{max((edit.id for edit in edits), default=0)}"
-        kept = self._index.explained(blob, path, f"{known}:{paths}") if blob else None
-        by_id = {edit.id: edit for edit in edits}
+    def candidates(
+        self, path: str, blob: str, lines: Sequence[str], names: Collection[str] = ()
+    ) -> list[list[Origin]]:
+        """Every edit that can explain each line; kept for the blob as long as its edits stay.
+
+        `names` are those that git says the file had before.
+        """
+        known_names = frozenset((path, *names))
+        edits = self._index.edits(self._project, sorted(known_names))
+        lost = {name: some for name, some in self._lost.items() if name not in known_names}
+        every = [*edits, *(edit for some in lost.values() for edit in some.edits)]
+        known = self._known(known_names, every)
+        kept = self._index.explained(blob, path, known) if blob else None
+        by_id = {edit.id: edit for edit in every}
         if kept is not None:
             return _unpacked(kept, by_id)
-        if not edits or len(lines) > _LONGEST_FILE:
+        if not every or len(lines) > _LONGEST_FILE:
             return [[] for _ in lines]
         file = prints_of(lines)
-        edits = [edit for edit in edits if edit.path == path] + self._earlier(edits, path, lines)
+        edits += [edit for some in lost.values() if some.is_about(file) for edit in some.edits]
         edits.sort(key=lambda edit: (edit.time, edit.id))
         found = [
             [(edits[one.edit].id, one.kind, one.certainty) for one in some][-_MOST_KEPT:]
@@ -82,32 +91,33 @@ class Attribution:
         ]
         if blob:
             data = jsontext.dumps(found).encode()
-            self._index.keep_explained(blob, path, f"{known}:{paths}", data)
+            self._index.keep_explained(blob, path, known, data)
         return _origins(found, by_id)
 
-    def _edits(self, path: str) -> tuple[list[KeptEdit], str]:
-        edits = self._index.edits(self._project, [path, *self._gone])
-        digest = hashlib.blake2b("\0".join(self._gone).encode("utf-8", "replace"), digest_size=8)
-        return edits, digest.hexdigest()
-
-    @staticmethod
-    def _earlier(edits: Sequence[KeptEdit], path: str, lines: Sequence[str]) -> list[KeptEdit]:
-        """The edits of paths that share enough with the file to be its earlier names."""
+    @cached_property
+    def _lost(self) -> dict[str, Written]:
+        """What was written under paths that are gone; one of them may be an earlier name."""
         by_path: dict[str, list[KeptEdit]] = {}
-        for edit in edits:
-            if edit.path != path:
-                by_path.setdefault(edit.path, []).append(edit)
-        if not by_path:
-            return []
-        file = prints_of(lines)
-        same = [some for some in by_path.values() if strength(some, file) >= _FEWEST_SHARED]
-        return [edit for some in same for edit in some]
+        for edit in self._index.edits(self._project, self._gone) if self._gone else ():
+            by_path.setdefault(edit.path, []).append(edit)
+        return {path: Written.of(some) for path, some in by_path.items()}
+
+    def _known(self, names: frozenset[str], edits: Sequence[KeptEdit]) -> str:
+        """What the candidates of a blob depend on."""
+        digest = "\0".join([*sorted(names), "", *self._gone]).encode("utf-8", "replace")
+        newest = max((edit.id for edit in edits), default=0)
+        return f"{_FORM}:{len(edits)}:{newest}:{hashlib.blake2b(digest, digest_size=8).hexdigest()}"
 
     def origins(
-        self, path: str, blob: str, lines: Sequence[str], bounds: Sequence[Bounds | None]
+        self,
+        path: str,
+        blob: str,
+        lines: Sequence[str],
+        bounds: Sequence[Bounds | None],
+        names: Collection[str] = (),
     ) -> list[Origin | None]:
         """The origin of each line, by the commit that brought it; None without evidence."""
-        found = self.candidates(path, blob, lines)
+        found = self.candidates(path, blob, lines, names)
         chosen = [chosen_origin(some, bound) for some, bound in zip(found, bounds, strict=True)]
         return with_blocks(chosen, lines)
 
@@ -125,11 +135,13 @@ def chosen_origin(candidates: Sequence[Origin], bounds: Bounds | None) -> Origin
         some = early or sorted(some, key=lambda one: -one.time)
     if not some:
         return None
+    # Who writes a whole file repeats what was there.
+    some = [one for one in some if one.is_agents and not one.is_blind] or some
     best = min(_RANK[one.kind] for one in some)
     some = [one for one in some if _RANK[one.kind] == best]
-    # Who writes a whole file repeats what was there.
-    sighted = [one for one in some if not one.is_blind]
-    return max(sighted or some, key=lambda one: (one.time, one.edit))
+    if best == _RANK[FORMATTED] and len({one.session for one in some}) > 1:
+        return None  # the same words of two sessions: nothing tells which of them it was
+    return max(some, key=lambda one: (one.time, one.edit))
 
 
 def with_blocks(chosen: Sequence[Origin | None], lines: Sequence[str]) -> list[Origin | None]:
@@ -145,11 +157,17 @@ def with_blocks(chosen: Sequence[Origin | None], lines: Sequence[str]) -> list[O
             end += 1
         above = filled[at - 1] if at else None
         below = filled[end] if end < len(lines) else None
-        if above and below and (above.session, above.turn) == (below.session, below.turn):
+        # The bracket of what a person changed is theirs too.
+        is_ours = above is not None and (above.is_agents or not "".join(lines[at:end]).strip())
+        if is_ours and above and below and _turn(above) == _turn(below):
             values = {**vars(above), "kind": BLOCK, "certainty": 0.8}
             filled[at:end] = [Origin(**values)] * (end - at)
         at = end
     return filled
+
+
+def _turn(origin: Origin) -> tuple[int, int]:
+    return origin.session, origin.turn
 
 
 def _origins(

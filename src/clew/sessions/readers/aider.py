@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from clew.sessions.model import Command, Edit, Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts
-from clew.sessions.readers.interface import Source, Surroundings
+from clew.sessions.readers.interface import Progress, Source, Surroundings
 from clew.sessions.readers.lines import LineReader
 
 HISTORY = ".aider.chat.history.md"
@@ -63,6 +63,13 @@ class AiderReader(LineReader):
         """The session that the file ends in."""
         again = len(self.waiting)  # the last request is read once more, with what follows it
         return {"started": self._started, "number": max(self._number - again, 0)}
+
+    def read(self, source: Source, progress: Progress) -> Iterator[Event]:
+        """The events since; the file begins with another chat than the one it is read on in."""
+        if progress.state.get("started"):
+            self.begin(source, progress.state)
+            yield Header(self._uid, self._root)
+        yield from super().read(source, progress)
 
     def _events(self, line: bytes) -> Iterator[Event]:
         text = line.decode("utf-8", "replace").rstrip("\r\n")

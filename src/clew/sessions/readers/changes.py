@@ -18,7 +18,11 @@ def edit_of_texts(call: str, time: float, path: str, old: str | None, new: str) 
     after = new.splitlines()
     if old is None:
         return Edit(call, time, path, tuple((line, True) for line in after), is_blind=True)
-    before = old.splitlines()
+    return _compared(call, time, path, old.splitlines(), after)
+
+
+def _compared(call: str, time: float, path: str, before: list[str], after: list[str]) -> Edit:
+    """An edit by the lines before and after; what stayed is not new."""
     if len(before) * len(after) > _MOST_COMPARED:
         known = set(before)
         kept = set(after)
@@ -40,19 +44,15 @@ def edits_of_diff(call: str, time: float, path: str, diff: str) -> Iterator[Edit
 
 
 def edits_of_hunk(call: str, time: float, path: str, hunk: list[str]) -> Iterator[Edit]:
-    """One hunk by its lines, each with its sign before it."""
-    lines: list[tuple[str, bool]] = []
-    removed: list[str] = []
-    for line in hunk:
-        text = line[1:].removesuffix("\r")
-        if line.startswith("+"):
-            lines.append((text, True))
-        elif line.startswith("-"):
-            removed.append(text)
-        elif line.startswith(" "):
-            lines.append((text, False))
-    if removed or any(is_new for _, is_new in lines):
-        yield Edit(call, time, path, tuple(lines), tuple(removed))
+    """One hunk by its lines, each with its sign before it.
+
+    Agents take away whole functions and put them back changed; what comes back as it was is not new.
+    """
+    texts = [(line[:1], line[1:].removesuffix("\r")) for line in hunk]
+    before = [text for sign, text in texts if sign in (" ", "-")]
+    after = [text for sign, text in texts if sign in (" ", "+")]
+    if before != after:
+        yield _compared(call, time, path, before, after)
 
 
 def edits_of_patch(call: str, time: float, patch: str) -> Iterator[Edit]:

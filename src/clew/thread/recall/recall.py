@@ -1,4 +1,4 @@
-"""Where was this done before: one question over commits, specs, logs, commands and documents."""
+"""Where was this done before: one question over everything that is known of a project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clew.catalog.wording import commands_of
 from clew.commands.search.search import ALL_AGENTS
@@ -23,15 +24,18 @@ from clew.thread.recall.git_messages import GitMessages, Message
 from clew.thread.recall.word_rank import ranked, telling_words
 from clew.thread.rooms import Rooms
 
+if TYPE_CHECKING:
+    from clew.sessions.index.interface import Found
+
 _Ranked = list[tuple[Callable[[Rooms, list[str], float], "Hit"], float]]
 
 
-COMMIT, COMMAND = "commit", "command"
-KINDS = (COMMIT, SPEC, RUN, COMMAND, DOCUMENT)
+COMMIT, COMMAND, SESSION = "commit", "command", "session"
+KINDS = (COMMIT, SPEC, RUN, COMMAND, DOCUMENT, SESSION)
 LIMIT = 10
 _MOST = 100
 _EACH = 30
-_SHARES = {COMMIT: 1.0, SPEC: 1.0, DOCUMENT: 0.9, RUN: 0.8, COMMAND: 0.7}
+_SHARES = {COMMIT: 1.0, SPEC: 1.0, DOCUMENT: 0.9, SESSION: 0.8, RUN: 0.8, COMMAND: 0.7}
 _MEANT = 0.5  # what a commit counts for that was found by meaning alone
 _RANK_ALONE = 0.3  # what a rank alone is worth
 _FLATNESS = 10  # how little the first places of a list count for more than the next
@@ -107,6 +111,8 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
         lists |= _texts(rooms, request, words, wanted)
     if COMMAND in request.kinds and not (request.repos or request.since or request.until):
         lists[COMMAND] = _commands(rooms, request.text)
+    if SESSION in request.kinds and not request.repos and rooms.project is not None:
+        lists[SESSION] = _turns(rooms.project, request, words)
     best = interleaved(lists, _SHARES)
     shown = [make(rooms, words, score) for make, score in best[: max(0, min(request.limit, _MOST))]]
     missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
@@ -261,6 +267,29 @@ def _commands(rooms: Rooms, text: str) -> _Ranked:
     except ClewError:
         return []
     return [(partial(_command_hit, one), one["score"]) for one in found]
+
+
+def _turns(project: Path, request: RecallRequest, words: list[str]) -> _Ranked:
+    """What agents were asked and said."""
+    from clew.sessions.room import found_turns
+
+    found = [one for one in found_turns(project, words, _EACH) if request.fits(int(one.turn.time))]
+    texts = [f"{one.turn.request}\n{one.turn.words}".lower() for one in found]
+    shares = [sum(word in text for word in words) / len(words) for text in texts]
+    return [(partial(_turn_hit, one), share) for one, share in zip(found, shares, strict=True)]
+
+
+def _turn_hit(one: Found, _rooms: Rooms, words: list[str], score: float) -> Hit:
+    """A request with the line of it, or of the answer, that fits best."""
+    from clew.sessions.room import short_name
+
+    name, turn = short_name(one.session), one.turn
+    snippet = best_line(f"{turn.request}\n{turn.words}", words)
+    return Hit(
+        SESSION, f"{name}/{turn.number}", clipped(" ".join(turn.request.split()), _LONGEST_SNIPPET),
+        snippet, score, int(turn.time), f"clew sessions show {name} --turn {turn.number}",
+        {"name": "session_show", "arguments": {"session": name, "turn": turn.number}},
+    )  # fmt: skip
 
 
 def best_line(text: str, words: Sequence[str]) -> str:

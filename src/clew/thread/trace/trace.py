@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from clew.advisors.checks.traceability import Row, matrix, spec_link
@@ -19,6 +20,7 @@ from clew.specs.query.commits import listed_commits, specs_by_commit
 from clew.thread.recall.corpus import current_texts
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
+from clew.thread.trace.origins import lines_of_sessions
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import specs_in_message
 
@@ -73,6 +75,7 @@ class Trace:
     recent: list[TracedCommit] = field(default_factory=list)
     gaps: dict[str, list[str]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    by_sessions: int = 0  # lines of recent commits without a spec that an agent wrote
 
     def share(self) -> dict[str, Any]:
         """How much of the recent work hangs on a spec, in commits and in lines."""
@@ -85,6 +88,11 @@ class Trace:
             "lines": lines,
             "lines_with_spec": tied_lines,
             "share": round(tied_lines / lines, 4) if lines else None,
+            "lines_by_origin": {
+                "spec": tied_lines,
+                "session": self.by_sessions,
+                "person": lines - tied_lines - self.by_sessions,
+            },
         }
 
     def as_data(self) -> dict[str, Any]:
@@ -105,6 +113,9 @@ def trace(rooms: Rooms, *, recent: int = RECENT) -> Trace:
     made = Trace()
     listed = listed_commits(rooms.specs) if rooms.specs is not None else {}
     made.recent = _recent(rooms, own, max(1, min(recent, _MOST_RECENT)), listed) if own else []
+    if own:
+        loose = {one.sha: one.lines for one in made.recent if not one.specs}
+        made.by_sessions = lines_of_sessions(Path(own.local_path), loose, _BOOKKEEPING)
     made.specs = _specs(rooms, own, listed)
     made.titles = _titles(documents, made.specs)
     made.rows = _rows(rooms, documents, made.specs)

@@ -13,6 +13,7 @@ from clew.kit.git import PLAIN_DIFF, GitError, run_git
 from clew.kit.text.display import clipped, shown_text
 from clew.web.site import page, path_part, site_of
 from clew.web.views.diffs import DiffView, read_diff
+from clew.web.views.requests import Requests, is_own, requests_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,15 +40,29 @@ def show(request: Request) -> Response:
         diff = read_diff(patch)
     except NotFound:  # a merge repeats no lines
         diff = DiffView()
-    return _page(request, commit, diff, _links(store, repo, commit["sha"]))
+    site = site_of(request)
+    is_here = is_own(store.find_repo(repo).local_path, site.root)
+    asked = requests_of(site.root, commit["sha"]) if is_here and not site.is_export else Requests()
+    return _page(request, commit, diff, _links(store, repo, commit["sha"]), asked)
 
 
 def _page(
-    request: Request, commit: dict[str, Any], diff: DiffView, links: dict[str, Any]
+    request: Request,
+    commit: dict[str, Any],
+    diff: DiffView,
+    links: dict[str, Any],
+    requests: Requests,
 ) -> Response:
     spec = _spec_of(site_of(request), commit["subject"])
     return page(
-        request, "commit.html", here="history", commit=commit, diff=diff, spec=spec, links=links
+        request,
+        "commit.html",
+        here="history",
+        commit=commit,
+        diff=diff,
+        spec=spec,
+        links=links,
+        requests=requests,
     )
 
 
@@ -78,7 +93,8 @@ def here(request: Request) -> Response:
     if name is not None:
         return RedirectResponse(f"/commits/{path_part(sha)}/in/{path_part(name)}", 307)
     commit, patch = _from_git(site.root, sha)
-    return _page(request, commit, read_diff(patch), {})
+    asked = Requests() if site.is_export else requests_of(site.root, commit["sha"])
+    return _page(request, commit, read_diff(patch), {}, asked)
 
 
 def _indexed_as(site: Site, sha: str) -> str | None:
