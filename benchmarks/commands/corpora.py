@@ -11,7 +11,8 @@ always a second text about a command, written apart from the one that is searche
   first paragraph of the text, unless it tells nothing of the skill: a role ("You are an expert."), a
   lead-in that ends with a colon, or a placeholder.
 - `catalogue`: collections whose README describes each skill, command or agent in a list or a table.
-  Searched is the file's own description; asked is the README's, unless it repeats the file's.
+  Searched is the file's own description; asked is the README's, unless it repeats the file's. Where
+  the README describes none, asked is the first sentence of each text that no other text begins with.
 - `climpt`: the registry of tettuan/climpt. Searched is `registry.json`; asked is the first paragraph
   below the title of each prompt.
 """
@@ -147,19 +148,29 @@ def _climpt(clone: Path) -> tuple[list[Command], list[Query]]:
 def _catalogue(clone: Path) -> tuple[list[Command], list[Query]]:
     """Every file with a description, asked by what the README says of its name."""
     commands: dict[str, Command] = {}
+    begins: dict[str, list[Command]] = {}
     for path in sorted(one for one in clone.rglob("*.md") if one.is_file()):
         name = path.parent.name if path.name == "SKILL.md" else path.stem
         fields, body, _ = read_leniently(path.read_text(encoding="utf-8", errors="replace"))
         said = (fields or {}).get("description")
         if isinstance(said, str) and said.strip() and name not in commands:
             c2, _, c3 = name.partition("-")
-            commands[name] = Command("one", c2, c3 or "task", said.strip(), body=body[:20_000])
+            made = Command("one", c2, c3 or "task", said.strip())
+            first = _first_paragraph(body)
+            commands[name] = _with_body(made, body)
+            if _tells(first) and first[:40].lower() not in said.lower():
+                begins.setdefault(first, []).append(_with_body(made, body, first))
     queries = []
     for name, text in dict(_ENTRY.findall((clone / "README.md").read_text("utf-8"))).items():
         asked = re.sub(r"[*_`]|\.\.\.$", "", text).strip()
         if name in commands and asked[:40].lower() not in commands[name].description.lower():
             queries.append(Query("sentence", asked, commands[name].address))
-    return list(commands.values()), queries
+    if queries:
+        return list(commands.values()), queries
+    alone = {first: having[0] for first, having in begins.items() if len(having) == 1}
+    without = {command.address: command for command in alone.values()}
+    queries = [Query("sentence", first, command.address) for first, command in alone.items()]
+    return [without.get(one.address, one) for one in commands.values()], queries
 
 
 def _tells(text: str) -> bool:

@@ -22,6 +22,18 @@ COMMANDS = [
 INDEX = CommandIndex(COMMANDS)
 
 
+def test_initials_are_those_of_a_name_as_it_is_written():
+    index = CommandIndex(
+        [
+            Command("web", "audit", "seo", "Check how pages are found"),
+            Command("risk", "draw", "tree", "Show how things may go wrong"),
+        ]
+    )
+    assert index.search("search engine optimization")[0].command.c3 == "seo"
+    hits = index.search("You must follow these rules exactly.", explain=True)
+    assert not any("initials" in reason for hit in hits for reason in hit.why)
+
+
 def found(query, **settings):
     return [hit.command.label for hit in INDEX.search(query, **settings)]
 

@@ -156,7 +156,7 @@ class CommandIndex:
     def _reader(self) -> Reader:
         known = {**self._bodies, **self._postings}
         words = [*self._name_tokens.words(), *self._text_tokens.words()]
-        return Reader(known, words, {placed.partition(":")[2] for placed in self._placed})
+        return Reader(known, words, {word for c in self._commands for word in _name_words(c)})
 
     @cached_property
     def _bodies(self) -> dict[str, dict[int, float]]:
@@ -284,7 +284,7 @@ class CommandIndex:
         """How much of the command's action and target the query names."""
         command = self._commands[number]
         named = total = 0.0
-        for token in dict.fromkeys([*_stems(command.c2), *_stems(command.c3)]):
+        for token in dict.fromkeys(map(stem, _name_words(command))):
             rarity = self._rarity(len(self._postings.get(token, _NONE)))
             named += rarity * said.get(token, 0.0)
             total += rarity
@@ -304,8 +304,10 @@ class CommandIndex:
         return tuple(reasons)
 
 
-def _stems(name: str) -> list[str]:
-    return [stem(word) for piece in pieces(name) for word in parts_of(piece)]
+def _name_words(command: Command) -> list[str]:
+    return [
+        word for place in _PLACES for p in pieces(getattr(command, place)) for word in parts_of(p)
+    ]
 
 
 def _fields(command: Command) -> dict[str, str]:

@@ -139,7 +139,7 @@ class Reader:
             self._guess(term, words[at], known=len(term.ways) > 1)
         for initials in _initials(words, at):
             if initials in self._names:
-                term.allow((initials,), _INITIALS_WORTH, INITIALS)
+                term.allow((stem(initials),), _INITIALS_WORTH, INITIALS)
         if len(words) > 1 and stem(term.meant) in _DOERS:
             term.share = _DOER_SHARE
         return term
