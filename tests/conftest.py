@@ -10,8 +10,14 @@ from hypothesis import HealthCheck, settings
 
 from clew.kit.git import INHERITED_LOCATION
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("clew", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says more about the machine than about the code. Whoever works here
+# meets new examples; a change of somebody else is not refused for what those find.
+settings.register_profile(
+    "clew",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
 settings.load_profile("clew")
 pytest.register_assert_rewrite("tests.history.index")  # several directories use it
 
