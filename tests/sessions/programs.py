@@ -13,12 +13,13 @@ from tests.support.models.editor import Editor
 
 PROGRAMS = ("claude", "codex", "opencode", "gemini", "copilot", "qwen", "aider")
 SECONDS = 900
+_CACHE = cache()  # before a test has another home
 _PROXY = "http://127.0.0.1:9"  # nothing leaves this machine
 
 
 def place_of(name):
     """The directory with a program's command; None where it is not installed."""
-    base = cache() / f"{name}-{PINS[name]['version']}"
+    base = _CACHE / f"{name}-{PINS[name]['version']}"
     if not (base / ".installed").exists():
         return None
     modules = base / "node_modules" / ".bin"

@@ -12,7 +12,7 @@ from clew.catalog.command_table import SESSION_COMMANDS
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.options import flag, limit_option, project_option, timestamp
 from clew.kit.errors import UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table
 from clew.kit.project import find_project
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text, utc_text
@@ -95,10 +95,11 @@ def list_sessions(*, everywhere: bool, limit: int, project: str | None) -> Outco
             str(one.turns),
             str(one.edits),
             _short(first[one.id][0].request) if first[one.id] else "",
+            one.imported,
         )
         for one in listed
     )
-    heads = ("session", "date", "model", "turns", "edits", "first request")
+    heads = ("session", "date", "model", "turns", "edits", "first request", "from")
     shown = Table(heads, rows) if rows else "No sessions yet in this project."
     return Outcome({"sessions": [one.as_data() for one in listed]}, (shown, *_notes(report)))
 
@@ -134,7 +135,7 @@ def _head(one: Session) -> str:
     )
     branch = f", branch {one.branch}" if one.branch else ""
     return (
-        f"{one.name}\n{one.program} {one.version or ''}, model {one.model or '?'}, "
+        f"{one.name}{f' ({one.imported})' if one.imported else ''}\n{one.program} {one.version or ''}, model {one.model or '?'}, "
         f"{utc_text(one.started)[:16]} to {utc_text(one.ended)[:16]}{branch}{tokens}{cost}"
     )
 
@@ -238,6 +239,7 @@ def blame(path: str, rev: str, project: str | None) -> Outcome:
     for line in lines:
         origin = line.origin
         who = f"{short_name(known[origin.session])} turn {origin.turn}" if origin else ""
+        who += " (imported)" if origin and origin.is_imported else ""
         rows.append(
             (str(line.number), line.commit[:9], who, origin.kind if origin else "", line.text)
         )
@@ -247,6 +249,7 @@ def blame(path: str, rev: str, project: str | None) -> Outcome:
                 "session": known[origin.session].name if origin else None,
                 "turn": origin.turn if origin else None,
                 "evidence": origin.kind if origin else None,
+                "imported": bool(origin and origin.is_imported),
                 "certainty": origin.certainty if origin else None,
             }
         )  # fmt: skip
@@ -257,6 +260,97 @@ def blame(path: str, rev: str, project: str | None) -> Outcome:
         f"were changed by a person since, {counts['unknown']} have no evidence."
     )
     return Outcome({"path": named, "lines": data, "counts": counts}, (table, told, *_notes(report)))
+
+
+@command()
+@click.option("--commit", metavar="SHA", help="The requests behind this commit.")
+@click.option("--range", "between", metavar="A..B", help="The requests behind these commits.")
+@click.option("--markdown", "target", metavar="FILE", help="Write this file instead of notes.")
+@flag("--dry-run", "Show what would be written, and write nothing.")
+@project_option
+def export(
+    *,
+    commit: str | None,
+    between: str | None,
+    target: str | None,
+    dry_run: bool,
+    project: str | None,
+) -> Outcome:
+    """Write the requests behind commits as git notes, for others to import.
+
+    Only requests are written, without secrets and home paths, and which lines they led to. Nothing
+    is pushed: `git push origin refs/notes/clew` does that.
+    """
+    from clew.sessions.room import current_index, refuse_off
+    from clew.sessions.sharing import export as sharing
+
+    if bool(commit) == bool(between):
+        raise UsageError("Which commits?", "Give --commit SHA or --range A..B.")
+    root = _project(project)
+    commits = sharing.commits_of(root, commit=commit, between=between)
+    with current_index(root) as (found, report):
+        refuse_off(found)
+        shared = sharing.shared_sessions(found, root, commits)
+    count = f"{len(shared)} of {len(commits)} commits have requests of this machine."
+    said = sharing.markdown(root, shared) if shared else "Nothing to share."
+    if dry_run or not shared:
+        told = (said, count, *_notes(report))
+    elif target:
+        Path(target).expanduser().write_text(said, encoding="utf-8")
+        told = (f"Wrote {target}. {count}", *_notes(report))
+    else:
+        sharing.write_notes(root, shared)
+        told = (said, f"Wrote notes. {count}", Hint(_PUSH), *_notes(report))
+    data = {
+        "commits": {
+            sha: [sharing.session_data(one) for one in some] for sha, some in shared.items()
+        },
+        "looked_at": len(commits),
+        "written": None if dry_run or not shared else target or sharing.CLEW,
+    }
+    return Outcome(data, told)
+
+
+_PUSH = "Nothing is pushed. `git push origin refs/notes/clew` shares them."
+
+
+@command(name="import")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(("clew", "git-ai", "agent-note")),
+    help="Only the notes of this program.",
+)
+@project_option
+def import_shared(*, source: str | None, project: str | None) -> Outcome:
+    """Take over what others noted on commits: by Clew, git-ai or Agent Note.
+
+    Read from refs/notes/clew, refs/notes/ai and refs/notes/agentnote of this repository, as far as
+    they are fetched. What was imported is marked wherever it is shown.
+    """
+    from clew.sessions.index.sqlite import opened_index
+    from clew.sessions.room import refuse_off
+    from clew.sessions.sharing.foreign import AGENT_NOTE, GIT_AI
+    from clew.sessions.sharing.imports import import_notes
+    from clew.sessions.sharing.notes import CLEW
+
+    refs = {"clew": CLEW, "git-ai": GIT_AI, "agent-note": AGENT_NOTE}
+    root = _project(project)
+    with opened_index() as found:
+        refuse_off(found)
+        found.open_project(os.path.realpath(root))
+        done = import_notes(found, root, [refs[source]] if source else list(refs.values()))
+    words = f"{len(done.sessions)} sessions, {done.turns} requests, {done.lines} lines"
+    parts = [f"Read {done.notes} notes: {words}."]
+    if done.own:
+        parts.append(f"{done.own} are about sessions of this machine, which knows more of them.")
+    if done.changed:
+        parts.append(f"{done.changed} files are not what the notes are about any more.")
+    if done.unreadable:
+        parts.append(f"{len(done.unreadable)} notes could not be read.")
+    if not done.notes:
+        parts.append("Fetch them first: `git fetch origin 'refs/notes/*:refs/notes/*'`.")
+    return Outcome({**vars(done), "sessions": sorted(done.sessions)}, tuple(parts))
 
 
 @command()

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+
+LOCAL = "local"
+_GO_ON = re.compile(
+    r"\W*(?:(?:yes|yeah|yep|ok|okay|sure|fine|good|great|go|on|ahead|continue|proceed|please|do|it|that|"
+    r"this|next|now|thanks|and|lgtm|right|correct|weiter|ja)\W*){1,6}",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Request:
     uid: str
     time: float
     text: str
+    number: int | None = None  # in its session, where another machine counted
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,13 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """A commit whose note names the turn."""
+
+    sha: str
+
+
+@dataclass(frozen=True)
 class Usage:
     """What a session used: added up, or in all so far where `is_total`."""
 
@@ -69,7 +85,7 @@ class Usage:
     is_total: bool = False
 
 
-Event = Header | Request | Words | Edit | Command | Usage
+Event = Header | Request | Words | Edit | Command | Noted | Usage
 
 
 @dataclass(frozen=True)
@@ -91,11 +107,16 @@ class Session:
     cost: float | None
     turns: int
     edits: int
-    origin: str = "local"  # or where it was imported from
+    origin: str = LOCAL  # or the notes that it was imported from
 
     def as_data(self) -> dict[str, object]:
         """The session as programs read it."""
         return {**vars(self), "id": self.name}
+
+    @property
+    def imported(self) -> str:
+        """Where the session was imported from, as a remark; nothing for one of this machine."""
+        return "" if self.origin == LOCAL else f"imported from {self.origin}"
 
     @property
     def name(self) -> str:
@@ -117,6 +138,11 @@ class Turn:
     commands: tuple[CommandRun, ...] = ()
     commits: tuple[str, ...] = ()
 
+    @property
+    def is_only_consent(self) -> bool:
+        """Whether it only lets the agent go on, so that the request before tells what is done."""
+        return _GO_ON.fullmatch(self.request.strip()) is not None
+
 
 @dataclass(frozen=True)
 class CommandRun:
@@ -136,6 +162,7 @@ class KeptEdit:
     time: float
     path: str
     is_blind: bool
+    is_imported: bool
     exact: tuple[int, ...]
     normal: tuple[int, ...]
     added: tuple[bool, ...]

@@ -88,4 +88,5 @@ def turn_data(session: Session, turn: Turn) -> dict[str, object]:
         "files": list(turn.files),
         "commands": [{"text": one.text, "exit_code": one.exit_code} for one in turn.commands],
         "commits": list(turn.commits),
+        "imported": session.imported,
     }

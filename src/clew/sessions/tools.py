@@ -42,7 +42,8 @@ def search(arguments: JsonObject, call: Call) -> Answer:
     hits = []
     for one in found:
         data = turn_data(one.session, one.turn)
-        kept = {name: data[name] for name in ("session", "program", "turn", "time", "files")}
+        names = ("session", "program", "turn", "time", "files", "imported")
+        kept = {name: data[name] for name in names}
         hits.append({**kept, "request": one.turn.request[:400], "snippet": one.snippet})
     return Answer.of({"hits": hits})
 
@@ -67,13 +68,14 @@ def show(arguments: JsonObject, call: Call) -> Answer:
         "model": session.model,
         "started": int(session.started),
         "cost": session.cost,
+        "imported": session.imported,
         "turns": shown,
     }
     return Answer.of(data)
 
 
 _TURN: JsonObject = {
-    **texts("session program request"),
+    **texts("session program request imported"),
     "turn": INTEGER,
     "time": INTEGER,
     "files": STRINGS,
@@ -111,7 +113,7 @@ SESSIONS_TOOLS = (
         required=("session",),
         output=object_schema(
             {
-                **texts("id program"),
+                **texts("id program imported"),
                 "model": nullable(STRING),
                 "started": INTEGER,
                 "cost": nullable(NUMBER),

@@ -111,19 +111,13 @@ class Repository:
 
     def _blobs(self, names: Collection[str]) -> dict[str, list[str]]:
         """The lines of blobs; none of what is too large or no text."""
-        asked = "".join(f"{name}\n" for name in sorted(names) if name.strip("0")).encode()
-        told = run_git("cat-file", "--batch", cwd=self.root, given=asked)
-        found: dict[str, list[str]] = {}
-        at = 0
-        while at < len(told):
-            end = told.index(b"\n", at)
-            head = told[at:end].split()
-            at = end + 1
-            if len(head) == 3:
-                size = int(head[2])
-                found[head[0].decode()] = _lines(told[at : at + size])
-                at += size + 1
-        return found
+        asked = sorted(name for name in names if name.strip("0"))
+        bodies = blob_contents(self.root, asked)
+        return {
+            name: text_lines(body)
+            for name, body in zip(asked, bodies, strict=True)
+            if body is not None
+        }
 
     def line(self, commit: str, path: str, numbers: range) -> list[Line]:
         """Lines of a file as a commit has them."""
@@ -143,7 +137,7 @@ class Repository:
             raw = run_git("cat-file", "blob", blob, cwd=self.root)
         except GitError:
             return "", []
-        return blob, _lines(raw)
+        return blob, text_lines(raw)
 
     def _bounds(self, commit: str) -> Bounds:
         if commit not in self._times:
@@ -177,7 +171,28 @@ class Repository:
         return commits, names
 
 
-def _lines(raw: bytes) -> list[str]:
+def blob_contents(root: Path, names: Sequence[str]) -> list[bytes | None]:
+    """Files by the names of their objects, in order; None for what is not there or too large."""
+    usable = [name if "\n" not in name else "0" for name in names]
+    asked = "".join(f"{name}\n" for name in usable).encode("utf-8", "surrogateescape")
+    told = run_git("cat-file", "--batch", cwd=root, given=asked)
+    found: list[bytes | None] = []
+    at = 0
+    while at < len(told):
+        end = told.index(b"\n", at)
+        head = told[at:end].split()
+        at = end + 1
+        if len(head) == 3 and head[1] in (b"blob", b"tree", b"commit", b"tag"):
+            size = int(head[2])
+            is_wanted = head[1] == b"blob" and size <= _LARGEST
+            found.append(told[at : at + size] if is_wanted else None)
+            at += size + 1
+        else:
+            found.append(None)
+    return found
+
+
+def text_lines(raw: bytes) -> list[str]:
     """A file's lines; none where it is too large or no text."""
     if not raw or len(raw) > _LARGEST or b"\0" in raw[:8000]:
         return []

@@ -42,6 +42,7 @@ class Origin:
     kind: str
     certainty: float
     is_blind: bool = False
+    is_imported: bool = False
 
     @property
     def is_agents(self) -> bool:
@@ -135,6 +136,8 @@ def chosen_origin(candidates: Sequence[Origin], bounds: Bounds | None) -> Origin
         some = early or sorted(some, key=lambda one: -one.time)
     if not some:
         return None
+    # What this machine saw counts before what a note says.
+    some = [one for one in some if not one.is_imported] or some
     # Who writes a whole file repeats what was there.
     some = [one for one in some if one.is_agents and not one.is_blind] or some
     best = min(_RANK[one.kind] for one in some)
@@ -183,6 +186,7 @@ def _origins(
                 str(kind),
                 float(str(certainty)),
                 edit.is_blind,
+                edit.is_imported,
             )
             for number, kind, certainty in some
             if (edit := edits.get(int(str(number)))) is not None

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from clew.kit.sqlite import writing
 from clew.kit.text.redact import SecretLines
 from clew.sessions.index.fingerprints import edit_values
-from clew.sessions.model import Command, Edit, Event, Header, Request, Usage, Words
+from clew.sessions.model import LOCAL, Command, Edit, Event, Header, Noted, Request, Usage, Words
 
 LONGEST_REQUEST = 20_000
 _LONGEST_WORDS = 8_000
@@ -81,6 +81,8 @@ class EventWriter:
                 batch.edit(event)
             elif isinstance(event, Command):
                 batch.command(event)
+            elif isinstance(event, Noted):
+                batch.noted((event.sha,), batch.turn)
             elif isinstance(event, Usage):
                 batch.usage(event)
         batch.finish()
@@ -95,9 +97,13 @@ class _Batch:
         self._database, self._session, self._program = database, session, program
         self._is_side = is_side
         row = database.execute(
-            "SELECT max(number) AS last FROM turns WHERE session = ?", (session,)
+            "SELECT project, origin, (SELECT max(number) FROM turns WHERE session = s.id) AS last"
+            " FROM sessions s WHERE id = ?",
+            (session,),
         ).fetchone()
-        self._turn = int(row["last"] or 0)
+        self.turn = int(row["last"] or 0)
+        self._project = row["project"]
+        self._is_imported = row["origin"] != LOCAL  # times do not tell its turns
         self._is_copy = False  # the turn was told by the session that this one was forked from
         self._said: dict[tuple[int, str], list[str]] = {}
         self._times: list[float] = []
@@ -110,27 +116,29 @@ class _Batch:
         known = self._database.execute(
             "SELECT session, number FROM turns WHERE uid = ?", (f"{self._program}:{event.uid}",)
         ).fetchone()
-        self._is_copy = known is not None and known["session"] != self._session
         if known is not None:
-            self._turn = self._turn if self._is_copy else int(known["number"])
+            is_own = known["session"] == self._session
+            self.turn = int(known["number"]) if is_own else self.turn
+            self._is_copy = not is_own or self._is_imported  # a note says it again
             return
+        self._is_copy = False
         row = self._database.execute(
             "SELECT max(number) AS last FROM turns WHERE session = ?", (self._session,)
         ).fetchone()
-        self._turn = int(row["last"] or 0) + 1
+        self.turn = event.number or int(row["last"] or 0) + 1
         self._database.execute(
             "INSERT INTO turns (session, number, uid, time, request) VALUES (?, ?, ?, ?, ?)",
             (
-                *(self._session, self._turn, f"{self._program}:{event.uid}", event.time),
+                *(self._session, self.turn, f"{self._program}:{event.uid}", event.time),
                 kept_text(event.text.strip(), LONGEST_REQUEST),
             ),
         )
 
     def words(self, event: Words) -> None:
         """Remember what is said until the batch ends."""
-        if event.text.strip() and self._turn and not self._is_copy and not self._is_side:
+        if event.text.strip() and self.turn and not self._is_copy and not self._is_side:
             column = "plan" if event.is_plan else "words"
-            self._said.setdefault((self._turn, column), []).append(event.text.strip())
+            self._said.setdefault((self.turn, column), []).append(event.text.strip())
 
     def edit(self, event: Edit) -> None:
         """Keep the fingerprints of an edit."""
@@ -140,14 +148,18 @@ class _Batch:
         for value in (values[0], values[4]):
             known.update(value)
         uid = f"{self._program}:{event.call}:{int(event.time)}:{known.hexdigest()}"
-        project = self._database.execute(
-            "SELECT project FROM sessions WHERE id = ?", (self._session,)
-        ).fetchone()["project"]
         self._database.execute(
             "INSERT OR IGNORE INTO edits (session, turn, uid, time, project, path, is_blind, exact,"
             " normal, flags, words, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(self._session, self._turn_at(event.time), uid, event.time, project, event.path),
+                *(
+                    self._session,
+                    self._turn_at(event.time),
+                    uid,
+                    event.time,
+                    self._project,
+                    event.path,
+                ),
                 *(event.is_blind, *values),
             ),
         )
@@ -164,9 +176,13 @@ class _Batch:
                 *(event.time, kept_text(event.text, _LONGEST_COMMAND), event.exit_code),
             ),
         )
+        self.noted(event.commits, turn)
+
+    def noted(self, commits: Sequence[str], turn: int) -> None:
+        """Keep which commits a turn is about."""
         self._database.executemany(
             "INSERT OR IGNORE INTO commits VALUES (?, ?, ?)",
-            [(self._session, turn, sha) for sha in event.commits],
+            [(self._session, turn, sha) for sha in commits],
         )
 
     def usage(self, event: Usage) -> None:
@@ -187,12 +203,14 @@ class _Batch:
 
     def _turn_at(self, time: float) -> int:
         """The turn that was under way; 0 where it is not known yet."""
+        if self._is_imported:
+            return self.turn
         row = self._database.execute(
             "SELECT max(number) AS number FROM turns WHERE session = ? AND time <= ?",
             (self._session, time + 0.001),
         ).fetchone()
         found = int(row["number"] or 0)
-        return found or (0 if self._is_side else self._turn)
+        return found or (0 if self._is_side else self.turn)
 
     def finish(self) -> None:
         """Write what was said, and when the session began and ended."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clew.sessions.model import CommandRun, Event, Header, KeptEdit, Session, Turn
+from clew.sessions.model import LOCAL, Event, Header, KeptEdit, Session, Turn
 from clew.sessions.readers.interface import Progress, Source
 
 
@@ -52,13 +52,7 @@ class SessionIndex(ABC):
         """Keep how far a transcript was read."""
 
     @abstractmethod
-    def drop_sources(self, keys: Iterable[str]) -> None:
-        """Forget how far transcripts were read, so that they are read anew."""
-
-    @abstractmethod
-    def begin(
-        self, program: str, header: Header, project: str, origin: str = "local"
-    ) -> int | None:
+    def begin(self, program: str, header: Header, project: str, origin: str = LOCAL) -> int | None:
         """The session of a header, made where it is new; None where it must not be kept."""
 
     @abstractmethod
@@ -104,8 +98,8 @@ class SessionIndex(ABC):
         """The turns that edited these files, the latest first."""
 
     @abstractmethod
-    def commands_between(self, session: int, first: float, last: float) -> list[CommandRun]:
-        """The commands that a session ran in a time."""
+    def noted(self, sha: str, limit: int) -> list[tuple[Session, Turn]]:
+        """The turns of imported sessions that a commit's note names."""
 
     @abstractmethod
     def explained(self, blob: str, paths: str, edits: str) -> bytes | None:

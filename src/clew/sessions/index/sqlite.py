@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -13,11 +13,10 @@ from clew.kit.files import private_directory
 from clew.kit.project import clew_home
 from clew.kit.sqlite import json_list, open_database, read_migrations, writing
 from clew.kit.system_errors import database_refusal
-from clew.kit.times import utc_now
 from clew.sessions.index.events import EventWriter
 from clew.sessions.index.fingerprints import unpacked, unpacked_words
 from clew.sessions.index.interface import Filter, Found, Known, SessionIndex
-from clew.sessions.model import CommandRun, Event, Header, KeptEdit, Session, Turn
+from clew.sessions.model import LOCAL, CommandRun, Event, Header, KeptEdit, Session, Turn
 from clew.sessions.readers.interface import Progress, Source
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -89,17 +88,7 @@ class SqliteIndex(SessionIndex):
                 ),
             )
 
-    def drop_sources(self, keys: Iterable[str]) -> None:
-        """Forget how far transcripts were read."""
-        with writing(self._database) as database:
-            database.execute(
-                "DELETE FROM sources WHERE key IN (SELECT value FROM json_each(?))",
-                (json_list(keys),),
-            )
-
-    def begin(
-        self, program: str, header: Header, project: str, origin: str = "local"
-    ) -> int | None:
+    def begin(self, program: str, header: Header, project: str, origin: str = LOCAL) -> int | None:
         """The session of a header, made where it is new."""
         return self._events.begin(program, header, project, origin)
 
@@ -205,8 +194,9 @@ class SqliteIndex(SessionIndex):
     def edits(self, project: str, paths: Sequence[str]) -> list[KeptEdit]:
         """The edits of a file under all of its names, in the order of time."""
         rows = self._database.execute(
-            "SELECT * FROM edits WHERE project = ? AND path IN (SELECT value FROM json_each(?))"
-            " ORDER BY time, id",
+            "SELECT e.*, s.origin FROM edits e JOIN sessions s ON s.id = e.session"
+            " WHERE e.project = ? AND path IN (SELECT value FROM json_each(?))"
+            " ORDER BY time, e.id",
             (project, json_list(paths)),
         )
         return [_edit(row) for row in rows]
@@ -230,14 +220,15 @@ class SqliteIndex(SessionIndex):
         ).fetchall()
         return [(self.session_by_number(row["session"]), self._turn(row)) for row in rows]
 
-    def commands_between(self, session: int, first: float, last: float) -> list[CommandRun]:
-        """The commands that a session ran in a time."""
+    def noted(self, sha: str, limit: int) -> list[tuple[Session, Turn]]:
+        """The turns of imported sessions that a commit's note names."""
         rows = self._database.execute(
-            "SELECT text, exit_code FROM commands WHERE session = ? AND time BETWEEN ? AND ?"
-            " ORDER BY time, id",
-            (session, first, last),
-        )
-        return [CommandRun(row["text"], row["exit_code"]) for row in rows]
+            "SELECT t.* FROM commits c JOIN turns t ON t.session = c.session AND t.number = c.turn"
+            " JOIN sessions s ON s.id = c.session WHERE c.sha = ? AND s.origin != ?"
+            " ORDER BY t.session, t.number LIMIT ?",
+            (sha, LOCAL, limit),
+        ).fetchall()
+        return [(self.session_by_number(row["session"]), self._turn(row)) for row in rows]
 
     def explained(self, blob: str, paths: str, edits: str) -> bytes | None:
         """What was found for a blob, if the same edits were known then."""
@@ -324,10 +315,6 @@ class SqliteIndex(SessionIndex):
         )
         return [dict(row) for row in rows]
 
-    def mark_updated(self) -> None:
-        """Note when transcripts were last looked at."""
-        self.set("updated", utc_now())
-
 
 def _session(row: sqlite3.Row) -> Session:
     return Session(**dict(row))
@@ -338,6 +325,7 @@ def _edit(row: sqlite3.Row) -> KeptEdit:
     return KeptEdit(
         *(row["id"], row["session"], row["turn"], row["time"], row["path"]),
         bool(row["is_blind"]),
+        row["origin"] != LOCAL,
         unpacked(row["exact"]),
         unpacked(row["normal"]),
         tuple(bool(flag & 1) for flag in flags),

@@ -284,7 +284,8 @@ def _turn_hit(one: Found, _rooms: Rooms, words: list[str], score: float) -> Hit:
     from clew.sessions.room import short_name
 
     name, turn = short_name(one.session), one.turn
-    snippet = best_line(f"{turn.request}\n{turn.words}", words)
+    remark = f" ({one.session.imported})" if one.session.imported else ""
+    snippet = best_line(f"{turn.request}\n{turn.words}", words) + remark
     return Hit(
         SESSION, f"{name}/{turn.number}", clipped(" ".join(turn.request.split()), _LONGEST_SNIPPET),
         snippet, score, int(turn.time), f"clew sessions show {name} --turn {turn.number}",

@@ -15,6 +15,7 @@ from clew.history.model import Repo
 from clew.history.questions.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
+from clew.sessions.sharing.notes import CLEW
 from clew.thread.recall.git_messages import Message, logged
 
 _MOST_TAGS = 30
@@ -85,7 +86,7 @@ def arrival_of(repo: Repo, sha: str) -> Arrival:
         if name.startswith("refs/tags/")
     ]
     tags = [tag for tag in tags if _VERSION.search(tag.name)] or tags
-    noted = [one[0] for one in refs if one[0].startswith("refs/notes/")]
+    noted = [one[0] for one in refs if one[0].startswith("refs/notes/") and one[0] != CLEW]
     behind = _descendants(repo, sha, tags, seconds_of(fields[0]))
     request = _own_request(fields[3].strip(), fields[1], is_merge=" " in fields[2])
     merge = None if request else _merge(repo, sha, behind)

@@ -25,11 +25,6 @@ _MOST_EARLIER = 5
 _LONGEST = 400
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w{3,}")
-_GO_ON = re.compile(
-    r"\W*(?:(?:yes|yeah|yep|ok|okay|sure|fine|good|great|go|on|ahead|continue|proceed|please|do|it|that|"
-    r"this|next|now|thanks|and|lgtm|right|correct|weiter|ja)\W*){1,6}",
-    re.IGNORECASE,
-)
 
 
 def session_statements(repo: Repo, entries: Sequence[Blamed]) -> list[Statement]:
@@ -65,12 +60,14 @@ def earlier_requests(repo: Repo, paths: Sequence[str]) -> list[Statement]:
     return [
         Statement(
             "requests",
-            f"{day_text(int(turn.time))}: “{essence(turn.request, ' '.join(paths))}”",
+            f"{day_text(int(turn.time))}: “{essence(turn.request, ' '.join(paths))}”"
+            f"{_remark(session)}",
             f"session:{short_name(session)}",
             LATE,
             can_shrink=True,
         )
         for session, turn in found
+        if turn.request
     ]
 
 
@@ -78,6 +75,8 @@ def _told(index: SqliteIndex, lines: list[Line], edits: Sequence[KeptEdit]) -> I
     origins = [line.origin for line in lines if line.origin is not None]
     counted = Counter((one.session, one.turn) for one in origins)
     text = " ".join(line.text for line in lines)
+    if not origins:
+        yield from _noted(index, lines, text)
     for (number, turn), count in counted.most_common(_MOST_TURNS):
         session = index.session_by_number(number)
         found = index.turns(number, tuple(range(max(turn - 1, 1), turn + 1)))
@@ -112,18 +111,31 @@ def _turn(session: Session, turns: list[Turn], text: str) -> Iterable[Statement]
     turn = turns[-1]
     source = f"session:{short_name(session)}"
     asked = essence(turn.request, text)
-    if is_only_consent(turn.request) and len(turns) > 1:
-        before = essence(turns[0].request, text)
-        yield Statement("request", f"“{before}”, then “{asked}”", source, FIRST, can_shrink=True)
-    else:
-        yield Statement("request", f"“{asked}”", source, FIRST, can_shrink=True)
+    told = f"“{asked}”" if asked else ""
+    if turn.is_only_consent and len(turns) > 1:
+        told = f"“{essence(turns[0].request, text)}”, then “{asked}”"
+    if told:  # a note need not name it
+        yield Statement("request", f"{told}{_remark(session)}", source, FIRST, can_shrink=True)
+
+
+def _remark(session: Session) -> str:
+    return f" ({session.imported})" if session.imported else ""
+
+
+def _noted(index: SqliteIndex, lines: list[Line], text: str) -> Iterable[Statement]:
+    """What imported notes say of the commits of lines, where nothing is known of the lines."""
+    for commit in dict.fromkeys(line.commit for line in lines):
+        for session, turn in index.noted(commit, _MOST_TURNS):
+            told = f"“{essence(turn.request, text)}” ({session.imported}, about the whole commit)"
+            source = f"session:{short_name(session)}"
+            yield Statement("request", told, source, FIRST, can_shrink=True)
 
 
 def _session(session: Session, turn: Turn, count: int, kinds: str) -> Statement:
     cost = f", ${session.cost:.2f}" if session.cost else ""
     text = (
         f"{session.program}, model {session.model or '?'}, {day_text(int(turn.time))}{cost}; "
-        f"{count} of these lines ({kinds}); "
+        f"{count} of these lines ({kinds}); {session.imported}{'; ' if session.imported else ''}"
         f"clew sessions show {short_name(session)} --turn {turn.number}"
     )
     return Statement("session", text, f"session:{short_name(session)}", EARLY)
@@ -137,11 +149,6 @@ def _tried(session: Session, turn: Turn) -> Iterable[Statement]:
         shown = clipped(" ".join(text.split()), 160)
         said = f"`{shown}` failed with exit code {codes[text]}"
         yield Statement("tried before", said, f"session:{short_name(session)}", LATE)
-
-
-def is_only_consent(request: str) -> bool:
-    """Whether a request only lets the agent go on, so that the one before tells what is done."""
-    return _GO_ON.fullmatch(request.strip()) is not None
 
 
 def essence(request: str, text: str) -> str:

@@ -1,0 +1,1 @@
+"""What a team shares of its sessions: requests on commits, by choice."""
