@@ -115,9 +115,9 @@ def inexact(texts: list[Foreign]) -> dict[str, Share]:
     for name, change in ALTERED.items():
         taken = judged(texts, [altered(one, change) for one in texts])["true statements taken"]
         found[f"taken, quote altered: {name}"] = taken
-    for batch in ("before", "after"):
+    for batch in ("before", "after", "fresh"):
         taken = judged(texts, [condensed(one, batch) for one in texts])["true statements taken"]
-        found[f"taken, text condensed, written {batch} the rules"] = taken
+        found[f"taken, text condensed, {batch}"] = taken
     dice, refused = random.Random(11), dict[str, list[Share]]()
     for foreign in texts:
         facts = facts_of(foreign)

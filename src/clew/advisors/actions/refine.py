@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.advisors.actions.repository import likely_files
+from clew.advisors.actions.repository import IDENTIFIER, likely_files
 from clew.advisors.actions.spec_draft import SpecDraft, read_specs
 from clew.advisors.actions.spec_plan import LABEL, Planned, Sources, plan_feature
-from clew.advisors.documents.model import Item
+from clew.advisors.documents.model import Document, Item
 from clew.advisors.drafts.draft import Refusal, shown_refusals
+from clew.advisors.extract.similarity import tokens
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
 from clew.specs.model import Changes, Spec
@@ -27,6 +28,7 @@ FIELD = "advised"
 LATER = "later"
 _MOST_TOLD = 5
 _MOST_SHOWN = 10
+_RELATED = 2
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,29 @@ def refine(
 def _drafted(project: Path, sources: Sources, draft: SpecDraft) -> Planned:
     feature = sources.vision.item(draft.feature)
     assert feature is not None  # the drafts were judged
-    likely = likely_files(project, f"{feature.text} {draft.title} {draft.outcome}")
+    likely = likely_files(project, f"{_about(feature, sources)} {draft.title} {draft.outcome}")
     return plan_feature(feature, sources, draft, likely)
+
+
+def _about(feature: Item, sources: Sources) -> str:
+    """What is said about a feature: its text, and the names in what it serves and in what speaks of the same."""
+    served, words = feature.references("objective"), tokens(plain(feature.text))
+    near = [
+        one
+        for one in sources.vision.items()
+        if one.id in served or len(words & tokens(plain(one.text))) >= _RELATED
+    ]
+    names = IDENTIFIER.findall(
+        " ".join([*(one.text for one in near), _said(sources.vision, words)])
+    )
+    return plain(" ".join([feature.text, *names]))
+
+
+def _said(vision: Document, words: frozenset[str]) -> str:
+    """The sentences on background and problem that speak of the same."""
+    sections = (vision.section("background"), vision.section("problem"))
+    lines = [line for one in sections if one for line in one.text.split("\n")]
+    return " ".join(line for line in lines if len(words & tokens(plain(line))) >= _RELATED)
 
 
 def _given_way(known: dict[str, Spec], plan: Planned) -> Spec | None:
@@ -152,7 +175,7 @@ def spec_briefing(store: SpecStore, sources: Sources, tool: str) -> str:
     for spec in open_specs[:_MOST_TOLD]:
         feature = sources.vision.item(_mark(spec)["feature"])
         if feature is not None:
-            found = likely_files(store.project, plain(feature.text))
+            found = likely_files(store.project, _about(feature, sources))
             files = f"; probably {', '.join(found.files)}" if found.files else ""
             people = f"; ask {', '.join(found.people)}" if found.people else ""
             lines.append(f"- {feature.id} {feature.text}{files}{people}")

@@ -17,6 +17,10 @@ _MOST_COMMITS: Final = 600
 _LARGEST_COMMIT: Final = 30  # a commit of more files says little about any of them
 _MOST_FILES: Final = 6
 _CHARACTERS: Final = 200_000
+_NAMED: Final = 4  # what a file that has a name of the text in it weighs
+IDENTIFIER: Final = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[A-Z]\w*)\b"
+)
 _SKIPPED: Final = (f"{CHANT}/", "docs/", "CHANGELOG")
 
 
@@ -46,7 +50,7 @@ def suite_command(project: Path) -> str:
 
 
 def likely_files(project: Path, words: str) -> Likely:
-    """Files whose names, or whose commits' subjects, speak of the same, and what changed with them."""
+    """Files that have a name of the text in them, or whose names or commits' subjects speak of the same."""
     wanted = tokens(words)
     weights: Counter[str] = Counter()
     people: Counter[str] = Counter()
@@ -57,6 +61,8 @@ def likely_files(project: Path, words: str) -> Likely:
         if shared and len(files) <= _LARGEST_COMMIT:
             people[author] += shared
             weights.update(dict.fromkeys(files, shared))
+    for name in dict.fromkeys(IDENTIFIER.findall(words)):
+        weights.update(dict.fromkeys(_naming(project, name), _NAMED))
     for path in present:
         weights[path] += 2 * len(wanted & tokens(re.sub(r"[/._-]", " ", path)))
     best = [path for path, weight in weights.most_common() if weight > 1 and path in present]
@@ -77,6 +83,16 @@ def _present(project: Path) -> frozenset[str]:
     except ClewError:
         return frozenset()
     return frozenset(raw.decode("utf-8", "replace").split("\0")) - {""}
+
+
+def _naming(project: Path, name: str) -> list[str]:
+    """The files that have a name in them; one that is in many says little about any of them."""
+    try:
+        raw = run_git("grep", "-l", "-z", "-w", "-F", "-e", name, cwd=project, check=False)
+    except ClewError:
+        return []
+    found = raw.decode("utf-8", "replace").split("\0")[:-1]
+    return found if len(found) <= _LARGEST_COMMIT else []
 
 
 def _commits(project: Path) -> list[tuple[str, str, list[str]]]:

@@ -8,14 +8,26 @@ from typing import Any, Final
 
 from clew.advisors.conversation.turn import TurnResult
 from clew.advisors.documents.document import render
-from clew.advisors.drafts.briefing import RULES, briefing, next_call
+from clew.advisors.documents.model import Finding
+from clew.advisors.drafts.briefing import briefing, next_call
 from clew.advisors.drafts.draft import shown_refusals
 from clew.advisors.extract.questions import FIRST
 from clew.kit.jsontext import dumps
 from clew.kit.text.display import clipped
 
 MOST_SHOWN: Final = 10
+# Findings that an open question on a topic asks about: they are not told twice.
+_ASKED: Final = {
+    "V1": "BO.target", "V2": "SM.measured by", "V3": "measures", "V4": "exclusions", "V5": "users",
+    "V6": "RI.mitigation", "V8": "FE.release", "V12": "FE.objective", "A1": "allocation", "A5": "IN.on failure",
+    "A9": "security",
+}  # fmt: skip
+_QUESTIONED: Final = frozenset({"V13"})  # a question that must be answered is asked as such
 _LONGEST: Final = 110
+_AFTER: Final = {
+    "vision": "the vision is ready. Go on with `architecture_agent`, or with `refine_agent` for specs.",
+    "architecture": "the architecture is ready. Go on with `refine_agent` for specs; the user accepts decisions.",
+}
 
 
 def turn_text(result: TurnResult, tool: str, *, show: bool = False) -> str:
@@ -27,13 +39,16 @@ def turn_text(result: TurnResult, tool: str, *, show: bool = False) -> str:
     parts = []
     if show or (result.unread and not result.main.path):
         parts += [document_text(result), "---"]
-    parts.append(footer(result))
+    parts.append(footer(result, ask=not result.unread))
     if result.unread:
         parts.append(
             briefing(result.facts, result.main.kind, tool, result.conversation.id, _name(result))
         )
     elif not result.ready:
-        parts.append(f"Next call, with only what changes: `{tool}` `{_next(result)}`")
+        todo = "; ".join(_todo(result))
+        parts.append(f"Next: {todo}.\n`{tool}` `{_next(result)}`")
+    else:
+        parts.append(f"Next: {_AFTER[result.main.kind]}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -47,15 +62,35 @@ def _name(result: TurnResult) -> str:
     return result.document.title.partition(": ")[2]
 
 
+def _todo(result: TurnResult) -> Iterator[str]:
+    """What stands between this document and being ready, as tasks."""
+    if result.refused:
+        refs = ", ".join(dict.fromkeys(one.ref for one in result.refused[:MOST_SHOWN]))
+        yield f"send {refs} again, mended, under the same ref"
+    if result.gaps:
+        yield "cite each passage listed above in a statement, or set it aside (kind `aside`)"
+    if must := _must(result):
+        yield f"ask the user {', '.join(must)}, do not answer for them"
+    if any(one.severity == "error" for one in _told(result)):
+        yield "mend what the checks call an error"
+
+
+def _must(result: TurnResult) -> list[str]:
+    """The questions that hold the document up: blocking ones, and those that an error asks."""
+    wrong = {_ASKED.get(one.rule) for one in result.findings if one.severity == "error"}
+    return [one.id for one in result.questions if one.blocking or one.topic in wrong]
+
+
 def _next(result: TurnResult) -> str:
     call = next_call(result.main.kind, result.conversation.id, _name(result))
-    call["draft"] = {"statements": ["..."]} if result.refused or result.coverage.gaps else None
-    if result.questions:
-        call["answers"] = {result.questions[0].id: "..."}
+    call["draft"] = {"statements": ["..."]} if result.refused or result.gaps else None
+    asked = _must(result) or [one.id for one in result.questions[:1]]
+    if asked:
+        call["answers"] = dict.fromkeys(asked, "...")
     return dumps({key: value for key, value in call.items() if value is not None})
 
 
-def footer(result: TurnResult) -> str:
+def footer(result: TurnResult, *, ask: bool = True) -> str:
     """Where the documents are, what the judge says, what is asked."""
     main = result.main
     place = f"{main.path} ({main.action})" if main.path else f"{main.action}, not in a file"
@@ -71,7 +106,7 @@ def footer(result: TurnResult) -> str:
         *_judged(result),
         *(f"- Note: {note}." for note in result.notes),
     ]
-    asked = result.questions
+    asked = result.questions if ask else ()
     if asked:
         lines.append(f"- Open questions: {len(asked)}, the first ones are")
     for one in asked[:FIRST]:
@@ -92,7 +127,7 @@ def _judged(result: TurnResult) -> Iterator[str]:
         left = len(result.facts.of("NP"))
         yield f"- Notes, unread: {left} sentences are not placed; checks: {_counts(result)}"
         return
-    gaps = result.coverage.gaps
+    gaps = result.gaps
     missing = f"{len(gaps)} passage{' is' if len(gaps) == 1 else 's are'} not"
     covered = f"{result.coverage.percent} % of the source is cited"
     yield f"- Coverage: {covered}; {missing}:" if gaps else f"- Coverage: {covered}"
@@ -102,10 +137,22 @@ def _judged(result: TurnResult) -> Iterator[str]:
     if result.facts.of("SA"):
         yield f"- Set aside as saying nothing: {len(result.facts.of('SA'))} passages"
     yield f"- Checks: {'ready' if result.ready else 'not ready'} ({_counts(result)})"
-    found = [one for one in result.findings if one.severity != "info"]
     yield from (
-        f"  - {one.rule} {clipped(one.message, _LONGEST)}. {one.fix}" for one in found[:MOST_SHOWN]
+        f"  - {one.rule} {one.severity}: {clipped(one.message, _LONGEST)}. {one.fix}"
+        for one in _told(result)[:MOST_SHOWN]
     )
+
+
+def _told(result: TurnResult) -> list[Finding]:
+    """The findings that are told: no remarks, and none that an open question asks about."""
+    topics = {one.topic for one in result.questions}
+    return [
+        one
+        for one in result.findings
+        if one.severity != "info"
+        and one.rule not in _QUESTIONED
+        and _ASKED.get(one.rule, "") not in topics
+    ]
 
 
 def _counts(result: TurnResult) -> str:
@@ -134,7 +181,7 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
         "coverage": {
             "percent": result.coverage.percent,
             "gaps": len(result.coverage.gaps),
-            "uncited": [one.as_json() for one in result.coverage.gaps[:MOST_SHOWN]],
+            "uncited": [one.as_json() for one in result.gaps[:MOST_SHOWN]],
         },
         "questions": [one.as_json() for one in result.questions[:FIRST]],
         "questions_open": len(result.questions),
@@ -143,7 +190,7 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
             "read": not result.unread,
             "errors": _count(result, "error"),
             "warnings": _count(result, "warning"),
-            "findings": [one.as_json() for one in result.findings[:MOST_SHOWN]],
+            "findings": [one.as_json() for one in _told(result)[:MOST_SHOWN]],
         },
         "writer": result.writer,
         "authors": result.authors,
@@ -151,7 +198,6 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
         "notes": list(result.notes),
         "brief": {
             "how": f"Call {tool} again with conversation_id {conversation_id} and `draft` or `answers`.",
-            "rules": list(RULES),
             "next": next_call(result.main.kind, conversation_id, _name(result)),
         },
     }

@@ -30,7 +30,7 @@ from clew.advisors.documents.document import render
 from clew.advisors.documents.model import Document, Facts, Finding, Question
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.draft import Refusal, Taken, coverage_of, is_read, take_draft
-from clew.advisors.drafts.source import Coverage, Source
+from clew.advisors.drafts.source import Coverage, Gap, Source
 from clew.advisors.extract import questions
 from clew.advisors.extract.notes import notes_of, title_of
 from clew.kit.call import Call
@@ -109,6 +109,7 @@ class TurnResult:
     ids: dict[str, str]
     refused: tuple[Refusal, ...]
     coverage: Coverage
+    gaps: tuple[Gap, ...]  # what neither a statement nor a refused one quotes
 
     @property
     def unread(self) -> bool:
@@ -161,6 +162,7 @@ class _Turn:
         self._store, self._request, self._project = store, request, project
         self._model: ModelDraft | None = None
         self._taken: Taken | None = None
+        self._unasked: list[str] = []
 
     def ask_model(self, conversation_id: str, call: Call) -> None:
         """Have a configured model read a new text, before anything is locked."""
@@ -208,6 +210,7 @@ class _Turn:
         self._taken = take_draft(facts, request.kind, draft, author) if draft is not None else None
         facts = self._taken.facts if self._taken else facts
         known = questions.numbered(facts, request.kind)
+        self._unasked = questions.unasked(known, answers, request.kind)
         return questions.answered(known, answers, request.kind) if answers else facts
 
     def result(self, before: Conversation, draft: TurnDraft) -> TurnResult:
@@ -225,8 +228,8 @@ class _Turn:
         path, kind = draft.state.path, self._request.kind
         place = files.shown(self._project, path) if self._project and path else ""
         findings = tuple(check_document(document, context=draft.context))
-        asked = tuple(questions.open_for(draft.facts, kind))
         covered, taken = coverage_of(draft.facts, kind), self._taken
+        asked = tuple(questions.open_for(draft.facts, kind, taken.expected if taken else ()))
         refused = taken.refused if taken else ()
         sound = is_read(draft.facts, kind) and covered.percent >= ENOUGH and not refused
         return TurnResult(
@@ -246,6 +249,7 @@ class _Turn:
             ids=taken.ids if taken else {},
             refused=refused,
             coverage=covered,
+            gaps=coverage_of(draft.facts, kind, taken.waiting).gaps if taken else covered.gaps,
         )
 
     def _writer(self, draft: TurnDraft) -> str:
@@ -260,7 +264,7 @@ class _Turn:
     def _skipped(self) -> list[str]:
         model = self._model
         if model is None:
-            asked = self._request.use_model and self._request.draft is None
+            asked = self._request.use_model and self._request.draft is None and self._request.text
             return ["model: none is configured (CLEW_MODEL)"] if asked else []
         trouble = [f"degraded: {model.trouble}; the notes are unread"] if model.trouble else []
         return [*trouble, *([model.cost] if model.rounds else [])]
@@ -268,6 +272,8 @@ class _Turn:
     def _notes(self, before: Conversation, draft: TurnDraft) -> Iterator[str]:
         if draft.state.note:
             yield draft.state.note
+        if self._unasked:
+            yield f"Not asked now, so the answer is kept and changes nothing: {', '.join(self._unasked)}"
         if before.is_new and self._request.conversation_id.strip():
             yield f"Nothing was known under conversation_id {before.id}; it starts here"
         if before.is_new and draft.state.on_disk:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from clew.advisors.documents.markdown import ID
+from clew.advisors.documents.markdown import ID, REFERENCE
 from clew.advisors.documents.model import Facts, Item, same_text
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.fidelity import denial, foreign_number, foreign_word
@@ -39,11 +39,13 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Taken:
-    """The facts with a draft: which ref got which id, and what was refused."""
+    """The facts with a draft: which ref got which id, what was refused, and what that quoted."""
 
     facts: Facts
     ids: dict[str, str]
     refused: tuple[Refusal, ...]
+    waiting: tuple[Span, ...] = ()
+    expected: frozenset[str] = frozenset()  # the prefixes of what was refused
 
 
 class _Statement(NamedTuple):
@@ -69,11 +71,15 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
     entries = _entries(draft)
     kept = facts.without(item.id for item in facts.items if item.get("unread") == kind)
     source, refused, read = source_of(facts.texts), list[Refusal](), list[_Statement]()
+    waiting, expected = list[Span](), set[str]()
     for entry in entries:
         one = _read(entry, kind, len(read) + 1)
         problem = one if isinstance(one, Refusal) else _problem(one, source)
         if isinstance(problem, Refusal):
             refused.append(problem)
+            if isinstance(one, _Statement):
+                waiting += source.find(one.quote, one.lines)
+                expected.add(one.kind.prefix)
         elif isinstance(one, _Statement):
             read.append(one)
     ids: dict[str, str] = {}
@@ -86,18 +92,19 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
         item = _item(one, known, source, kept, author).but(draft=kind)
         kept = kept.replacing(item) if known else kept.including(item)
         ids[one.ref] = item.id
-    kept, lost = _linked(kept, read, ids)
+    kept, lost = _linked(kept, read, ids, {one.ref for one in refused})
     removed = [_id_of(kept, str(name), ids) for name in _listed(draft.get("remove"))]
     kept = kept.without(one for one in removed if not one.startswith("Q-"))
     title = inline(str(draft.get("title") or ""))[:LONGEST_TEXT]
-    return Taken(replace(kept, title=title or kept.title), ids, (*refused, *lost))
+    done = replace(kept, title=title or kept.title)
+    return Taken(done, ids, (*refused, *lost), tuple(waiting), frozenset(expected))
 
 
-def coverage_of(facts: Facts, kind: Kind) -> Coverage:
-    """How much of what was said for a kind of document the facts cite."""
+def coverage_of(facts: Facts, kind: Kind, waiting: Sequence[Span] = ()) -> Coverage:
+    """How much of what was said for a kind of document the facts cite, or wait to cite."""
     source = source_of(facts.texts)
     spans = (span for item in facts.items for span in cited(item, source))
-    return source.coverage(kind, spans)
+    return source.coverage(kind, [*spans, *waiting])
 
 
 def cited(item: Item, source: Source) -> list[Span]:
@@ -169,7 +176,10 @@ def _decision_lacks(one: _Statement) -> str:
     if len(one.fields.get("options", "").split(" / ")) < 2:
         return "a decision needs at least two options, the chosen one first"
     lacks = [name for name in ("because", "bad") if not one.fields.get(name)]
-    return f"a decision needs: {', '.join(lacks)} (bad: what it costs)" if lacks else ""
+    if not lacks:
+        return ""
+    needs = f"a decision needs: {', '.join(lacks)} (bad: what it costs)"
+    return f"{needs}; where the source does not say it, ask who decided"
 
 
 def _other_than_quoted(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
@@ -222,9 +232,9 @@ def _item(one: _Statement, known: Item | None, source: Source, facts: Facts, aut
 
 
 def _linked(
-    facts: Facts, read: Sequence[_Statement], ids: Mapping[str, str]
+    facts: Facts, read: Sequence[_Statement], ids: Mapping[str, str], refused: Collection[str]
 ) -> tuple[Facts, list[Refusal]]:
-    """The facts with their links; a link to nothing is refused, its statement stays."""
+    """The facts with their links; one to a refused statement waits for it, one to nothing is refused."""
     lost: list[Refusal] = []
     for one in read:
         item = facts.get(ids[one.ref])
@@ -233,15 +243,36 @@ def _linked(
         wanted = {one.kind.serves or "serves": one.serves} if one.serves else {}
         if one.fields.get("depends_on"):
             wanted["depends on"] = tuple(one.fields["depends_on"].split(" / "))
+        waits: list[str] = []
         for name, refs in wanted.items():
             found = {ref: _id_of(facts, ref, ids) for ref in refs}
+            missing = [ref for ref in refs if not found[ref]]
+            waits += [f"{name}={ref}" for ref in missing if ref in refused]
             lost += [
-                Refusal(one.ref, f"{name}: there is no {ref}") for ref in refs if not found[ref]
+                Refusal(one.ref, f"{name}: there is no {ref}")
+                for ref in missing
+                if ref not in refused
             ]
             linked = ", ".join(dict.fromkeys(filter(None, found.values())))
             item = replace(item, attributes={**item.attributes, name: linked})
-        facts = facts.replacing(item)
-    return facts, lost
+        facts = facts.replacing(item.but(waits=" / ".join(waits)))
+    return _caught_up(facts, ids), lost
+
+
+def _caught_up(facts: Facts, ids: Mapping[str, str]) -> Facts:
+    """The facts with the links that waited for a statement which is there now."""
+    for item in [one for one in facts.items if one.get("waits")]:
+        left, links = [], dict(item.attributes)
+        for entry in item.get("waits").split(" / "):
+            name, _, ref = entry.partition("=")
+            if found := _id_of(facts, ref, ids):
+                links[name] = ", ".join(
+                    dict.fromkeys([*REFERENCE.findall(links.get(name, "")), found])
+                )
+            else:
+                left.append(entry)
+        facts = facts.replacing(replace(item, attributes={**links, "waits": " / ".join(left)}))
+    return facts
 
 
 def _id_of(facts: Facts, ref: str, ids: Mapping[str, str]) -> str:

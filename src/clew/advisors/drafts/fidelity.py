@@ -28,6 +28,8 @@ _AGAINST: Final = _words(
     "instead lack lacks missing prevent prevents rather stop unable unlike verhindert vermeiden",
 )
 _WIDE_NEGATION: Final = re.compile("ない|なく|なけれ|ません|ずに")
+# What has to be done is said with two negations.
+_WIDE_DUTY: Final = re.compile("な(?:ければ|くては|いと)(?:なら|いけ)(?:ない|なく|ず|ません)")
 # Words that join what the source says, or count it; no actor, object or unit is among them.
 _JOINS: Final = _words(
     "also although always another because become becomes both brauchen can done each every everyone get gets",
@@ -36,6 +38,19 @@ _JOINS: Final = _words(
     "people possible provide provided set should show shows sind soll sollen some someone sowie still such",
     "support take taken than thing things too until use used uses using very via want wants way werden while",
     "wird would share number count rate percentage ratio average anteil anzahl zahl 数 率",
+    "among between during per within bei bis eigen eigene eigenen eigener own pro wenn",
+)
+# Verbs that carry a sentence and change nothing of what it says; verbs that make, end or move a thing are none.
+_CARRYING: Final = _words(
+    "allow appear ask asked become begin bring came come comes concern consist contain depend enable end exist find found",
+    "get go going gone happen help hold include involve know known lead leave left let live look mean occur ran remain",
+    "run running said say see seen seem sit stand start stay stood tell tells told think try turn want went work wish",
+    "beginnen bekommen bestehen betreffen bleiben braucht enthalten erlauben ermöglichen finden geben geht gibt",
+    "helfen kommen lassen liegen stehen steht wollen wünschen",
+)
+# What a German participle has within: an-ge-zeigt, ge-ändert.
+_PARTICIPLE: Final = re.compile(
+    "((?:hinzu|zurück|ab|an|auf|aus|bei|ein|her|hin|mit|nach|um|vor|weg|zu)?)ge(.{3,}(?:t|en))$"
 )
 _PRONOUNS: Final = _words(
     "it its this these that those they them their he she here es dies diese dieser dieses diesem das sie ihr",
@@ -44,7 +59,7 @@ _PRONOUNS: Final = _words(
 _WIDE_PRONOUN: Final = re.compile("[これそ]れ|この|その")
 _HIRAGANA: Final = re.compile("[\u3040-\u309f]")
 _ENDINGS: Final = tuple(
-    _words("ations ation ings ing ions ion ies ers ern est ed es er en em s e y n t")
+    _words("ations ation ings ing ions ion ies ers ern est ungen ung ed es er en em s e y n t")
 )
 _SHORTEST: Final = 3
 _DENIED_WORDS: Final = 2
@@ -68,6 +83,10 @@ def foreign_word(text: str, said: Sequence[str], source: Source, spans: Sequence
     if not foreign:
         return ""
     shown = ", ".join(f"“{word}”" for word in dict.fromkeys(foreign[:3]))
+    lines = [source.nearest(_forms(word), spans[0]) for word in foreign]
+    if all(lines):
+        also = ", ".join(map(str, sorted(set(lines))))
+        return f"{shown} is not where the quote is; if it rests on line {also} too, add that to `lines`"
     return f"{shown} is not where the quote is; use its words, or quote where that stands"
 
 
@@ -102,7 +121,7 @@ def _denied(words: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
             first = [one for one in words[max(at - 3, 0) : at] if _tells(one)][-1:]
             near = after if after and word != "nicht" else [*after, *first]
             yield word, {form for one in near for form in _forms(one)}
-    wide = "".join(word for word in words if ord(word[0]) > 0x2E80)
+    wide = _WIDE_DUTY.sub("", "".join(word for word in words if ord(word[0]) > 0x2E80))
     for found in _WIDE_NEGATION.finditer(wide):
         before = [one for one in wide[: found.start()] if not _HIRAGANA.match(one)]
         yield found[0], set(before[-_DENIED_WORDS:])
@@ -114,14 +133,15 @@ def _tells(word: str) -> bool:
 
 def _forms(word: str) -> set[str]:
     """The word, and what is left of it without each usual ending."""
-    cut = (word[: -len(end)] for end in _ENDINGS if word.endswith(end))
+    plain = _PARTICIPLE.sub(r"\1\2", word)
+    cut = (one[: -len(end)] for one in {word, plain} for end in _ENDINGS if one.endswith(end))
     return {word, *(one for one in cut if len(one) >= _SHORTEST)}
 
 
 def _is_known(word: str, known: set[str]) -> bool:
-    """Whether the source has the word in some form, or within a compound."""
+    """Whether the source has the word in some form, or within a compound, or need not have it."""
     forms = _forms(word)
-    if forms & known:
+    if forms & known or forms & _CARRYING:
         return True
     return len(word) > _SHORTEST + 1 and any(
         one in other or (len(other) > _SHORTEST + 1 and other in one)

@@ -99,7 +99,7 @@ _ALIASES: Final = {
 }  # fmt: skip
 # Shown nowhere: what only the judge needs to know of a statement.
 HIDDEN: Final = frozenset(
-    {"quote", "ref", "draft", "unread", "measure", "by", "category", "flag", "topic"}
+    {"quote", "ref", "draft", "unread", "measure", "by", "category", "flag", "topic", "waits"}
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
@@ -118,12 +118,13 @@ class Source:
         """All lines, the first one has number 1."""
         return tuple(line for _, text in self.texts for line in text.split("\n"))
 
-    def numbered(self, first: int = 1) -> list[str]:
-        """The lines that are not blank, each behind its number."""
+    def numbered(self, *, without: Collection[str] = ()) -> list[str]:
+        """The lines that are not blank, each behind its number, but for those of some kinds."""
+        lines = ((kind, line) for kind, text in self.texts for line in text.split("\n"))
         return [
             f"{number}| {line.rstrip()}"
-            for number, line in enumerate(self.lines, 1)
-            if line.strip() and number >= first
+            for number, (kind, line) in enumerate(lines, 1)
+            if line.strip() and kind not in without
         ]
 
     @cached_property
@@ -244,6 +245,12 @@ class Source:
         before = self.words[max(span.start - 200, 0) : span.start]
         units = list(dict.fromkeys(word.unit for word in before if word.unit != unit))[-most:]
         return [word.text for word in before if word.unit in units]
+
+    def nearest(self, forms: Collection[str], span: Span) -> int:
+        """The line nearest to a quote that has one of these words; 0 where there is none."""
+        at = self.words[span.start].line
+        lines = (self.words[place].line for one in forms for place in self._places.get(one, ()))
+        return min(lines, key=lambda line: abs(line - at), default=0)
 
     def list_lead(self, span: Span) -> list[str]:
         """The words of the line that a list begins with (`It does not:`), for one of its entries."""

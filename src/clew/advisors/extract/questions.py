@@ -7,7 +7,7 @@ statements of the kind that was asked for; whoever declines leaves the question 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -173,10 +173,11 @@ def numbered(facts: Facts, kind: Kind) -> Facts:
     return facts
 
 
-def open_for(facts: Facts, kind: Kind) -> list[Question]:
-    """The open questions of a kind of document, under the ids that the facts have for them."""
+def open_for(facts: Facts, kind: Kind, expected: Collection[str] = ()) -> list[Question]:
+    """The open questions of a kind of document, but for those whose answers are on their way."""
     known = {item.get("topic"): item for item in facts.of("Q")}
-    found = [(one, known.get(one.topic)) for one in gaps(facts, kind)]
+    asked = (one for one in gaps(facts, kind) if _LISTS.get(one.topic) not in expected)
+    found = [(one, known.get(one.topic)) for one in asked]
     return [replace(one, id=item.id) for one, item in found if item and not item.get("answer")]
 
 
@@ -184,6 +185,13 @@ def about(facts: Facts, topic: str) -> str:
     """The id of the open question on a topic, or nothing."""
     found = (one for one in facts.of("Q") if one.get("topic") == topic and not one.get("answer"))
     return next((one.id for one in found), "")
+
+
+def unasked(facts: Facts, answers: Iterable[str], kind: Kind) -> list[str]:
+    """The questions among those answered that nothing leaves open."""
+    still_open = {one.topic for one in gaps(facts, kind)}
+    found = (facts.get(one) for one in answers)
+    return [one.id for one in found if one is not None and one.get("topic") not in still_open]
 
 
 def said_in(text: str, facts: Facts) -> tuple[dict[str, str], str]:

@@ -106,7 +106,7 @@ class _Reader:
         """Read one line."""
         if not line.strip():
             self.flush()
-        elif title := _HEADING.match(line) or _LABEL.fullmatch(line.strip()):
+        elif title := _HEADING.match(line) or self._label(line):
             self.flush()
             self._heading, self._listed_under = one_line(title[1]).strip("*_ "), ""
         elif _LIST_MARK.match(line) or line.lstrip().startswith("|"):
@@ -118,6 +118,10 @@ class _Reader:
             self.found.append(last._replace(text=f"{last.text} {line.strip()}"))
         else:
             self._prose(number, line)
+
+    def _label(self, line: str) -> re.Match[str] | None:
+        """A label on a line of its own; the last words of a sentence are none."""
+        return None if self._paragraph else _LABEL.fullmatch(line.strip())
 
     def _goes_on_below(self, line: str) -> bool:
         listed = bool(self.found) and not self._paragraph and self.found[-1].listed
