@@ -152,3 +152,12 @@ def test_hunks_are_chosen_by_file_kind_and_text_and_never_cut(shop, story):
     small = commit_hunks(shop, "shop", both, max_chars=10)["commits"]
     assert [(len(one["hunks"]), one["left_out"]) for one in small] == [(1, 1), (0, 2)]
     assert small[0]["hunks"][0] == fix["hunks"][0]
+
+
+def test_a_report_leads_to_commits_that_fit_it_with_message_and_hunk(shop, story):
+    found = culprit(shop, "shop", "gross prices are counted where item.net is meant", limit=3)
+    assert found["commits"][0]["sha"] == story["bug"]
+    assert found["commits"][0]["message"] == "Count gross prices"
+    assert found["commits"][0]["evidence"] == "described"
+    assert "+    total = sum(item.gross for item in items)" in found["commits"][0]["hunk"]
+    assert found["commits"][0]["path"] == "src/shop.py"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clew.history.questions.cochange import co_change
 from clew.history.questions.file_history import file_history
 from clew.history.questions.hotspots import hotspots
 from clew.history.questions.owners import owners
+from clew.history.store.sqlite import SqliteHistory
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import new_index
-from tests.history.questions.conftest import DAY, START, shas
+from tests.history.questions.conftest import DAY, START, Story, shas
 
 
 @pytest.mark.parametrize("path", ["src/core.py", "src/util.py", "docs/guide.md", "src/app.py"])
@@ -136,3 +141,25 @@ def test_names_are_checked(store, ask):
     for path in ("../x", "/x", "-x", "a\x00", "\ud800"):
         with pytest.raises(Invalid):
             ask(store, "demo", path)
+
+
+def test_what_a_commit_left_out_is_found_by_names_and_words(tmp_path):
+    story = Story(tmp_path / "shop")
+    story.write("src/price.c", "int gross_price(int net);")
+    story.write("src/till.c", "int till(void);")
+    story.commit("start", "Start")
+    story.write("src/till.c", "int till(void) { return gross_price(1); }")
+    story.commit("use", "Use prices at the till")
+    story.write("src/menu.c", "int menu(void);")
+    story.commit("menu", "Draw the menu")
+    story.write("src/price.c", "int gross_price(int net, int tax);")
+    story.commit("change", "Take the tax into the price")
+    store = SqliteHistory.create(tmp_path / "index" / "db.sqlite3")
+    sync_repo(store, register(store, Path(story.root), name="shop"))
+    by_names = co_change(store, "shop", story["change"])["files"]
+    assert by_names[0] == {
+        "path": "src/till.c", "support": 1, "confidence": 0.5, "names": ["gross_price"],
+    }  # fmt: skip
+    by_words = co_change(store, "shop", story["change"], about="the menu is drawn twice")["files"]
+    assert {one["path"] for one in by_words} == {"src/till.c", "src/menu.c"}
+    store.close()

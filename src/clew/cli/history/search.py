@@ -28,11 +28,12 @@ from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore
 from clew.kit.call import Call
 from clew.kit.outcome import Day, Drawn, Hint, Outcome, Table
-from clew.kit.text.display import terminal_text
+from clew.kit.text.display import clipped, terminal_text
 from clew.kit.times import ago_text
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _COLOURS = {"added": "green", "removed": "red", "context": None}
+_LONGEST_SUBJECT, _LONGEST_LINE = 120, 160
 _filters = combined(
     repeatable("--repo", "repos", "Only these repositories.", metavar="NAME"),
     click.option(
@@ -80,10 +81,23 @@ _filters = combined(
     show_default=True,
     help="Maximum number of matching lines per commit.",
 )
+@click.option(
+    "--max-chars",
+    type=int,
+    default=4000,
+    show_default=True,
+    help="Size up to which matching lines are shown.",
+)
 @limit_option(20)
 @_filters
 def search(
-    query: tuple[str, ...], place: str, sort: str, lines: int, limit: int, **options: Any
+    query: tuple[str, ...],
+    place: str,
+    sort: str,
+    lines: int,
+    max_chars: int,
+    limit: int,
+    **options: Any,
 ) -> Outcome:
     """Search commits by message, path and what they added or removed.
 
@@ -105,7 +119,7 @@ def search(
             cursor=options["cursor"],
         )
         found["freshness"] = _freshness(store, options["repos"])
-    shown = _shown_commits(found["commits"], text)
+    shown = _shown_commits(found["commits"], text, max_chars)
     parts = (
         *_some(found),
         *shown,
@@ -215,7 +229,10 @@ def _more(found: dict[str, Any], items: str) -> tuple[str, ...]:
     return (f"{shown} Next page: --cursor {found['next_cursor']}",)
 
 
-def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Table, ...]:
+def _shown_commits(
+    commits: list[dict[str, Any]], text: str, most: int
+) -> tuple[str | Table, ...]:
+    """The commits, each with its lines as long as they fit."""
     if not commits:
         return ("Nothing found.",)
     several = len({hit["repo"] for hit in commits}) > 1 or current_face() != "clew"
@@ -225,7 +242,7 @@ def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Tabl
             hit["repo"] if several else "",
             hit["sha"][:12],
             hit["author"],
-            hit["subject"],
+            clipped(hit["subject"], _LONGEST_SUBJECT),
         )
         for hit in commits
     ]
@@ -238,10 +255,18 @@ def _shown_commits(commits: list[dict[str, Any]], text: str) -> tuple[str | Tabl
     from clew.history.search.query import parse_query
 
     terms = parse_query(text).terms
-    blocks = []
+    blocks: list[str | Table] = []
+    room = most - sum(len(" ".join(head)) for head in heads)
+    left = 0
     for head, hit in zip(heads, commits, strict=True):
-        lines = [f"    {_shown_line(line, terms)}" for line in hit["snippets"]]
+        size = sum(len(line["path"]) + len(line["text"][:_LONGEST_LINE]) for line in hit["snippets"])
+        is_fitting = size <= room
+        room -= size if is_fitting else 0
+        left += 0 if is_fitting else len(hit["snippets"])
+        lines = [f"    {_shown_line(line, terms)}" for line in hit["snippets"] if is_fitting]
         blocks.append(Drawn("\n".join([_heading(head), *lines])))
+    if left:
+        blocks.append(f"{left} matching lines left out; --max-chars shows them.")
     return tuple(blocks)
 
 
@@ -264,7 +289,7 @@ def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
     """A line of a file as `path:number: +text`, with what was looked for made bold."""
     from clew.history.search.snippets import marks
 
-    text, colour, at, shown = line["text"], _COLOURS[line["kind"]], 0, ""
+    text, colour, at, shown = line["text"][:_LONGEST_LINE], _COLOURS[line["kind"]], 0, ""
     for begin, end in marks(text, terms):
         shown += styled(terminal_text(text[at:begin]), fg=colour)
         shown += styled(terminal_text(text[begin:end]), fg=colour, bold=True, underline=True)

@@ -15,6 +15,7 @@ from clew.history.model import Repo
 from clew.history.questions.blame import BlamedLine, porcelain
 from clew.history.questions.links import commit_links, named_commits
 from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
+from clew.history.questions.report import suspects_of_report
 from clew.history.search.pathkind import path_kind
 from clew.history.store.interface import CommitRecord, HistoryStore
 from clew.kit.errors import Invalid, NotFound
@@ -28,6 +29,7 @@ _ROUNDS = 4  # of reformattings that a line is followed behind
 _LOOKED_AT = 5  # leading suspects that are asked whether they only reformatted
 _HUNK_LINES = 14
 _MESSAGE_CHARACTERS = 900
+_FEWEST_WORDS = 3  # of a report; less is a name
 _DAY = 86400
 _MEMORY_DAYS = 365.0
 # How much a line says of its writer: the fix removes it, stands beside it, or is near it.
@@ -88,8 +90,10 @@ class _Question:
 def culprit(
     store: HistoryStore, repo_name: str, target: str, *, rev: str = "HEAD", limit: int = 5
 ) -> dict[str, Any]:
-    """Commits that wrote the lines a fix removes or surrounds, or the lines FILE:START-END."""
+    """Commits that wrote the lines a fix removes or surrounds, or FILE:START-END; or fit a report."""
     repo = store.find_repo(repo_name)
+    if len(target.split()) >= _FEWEST_WORDS and not _PLACE.fullmatch(target):
+        return suspects_of_report(store, repo, target, limit)
     place = _PLACE.fullmatch(target)
     asked = _at_place(repo, place, rev) if place else _of_fix(repo, resolve(repo, target))
     named = _named(store, repo, asked.message)

@@ -13,8 +13,8 @@ KINDS = (NAME, WORDS, SENTENCE, REPORT)
 _MOST_WORDS = 18
 _MOST_NAMES = 8
 _FEW_WORDS, _SOME_WORDS = 5, 14
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|->|[./-])[\w$]+)*")
-_IS_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|::|->|\w[./]\w|^_\w")
+WRITTEN_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|->|[./-])[\w$]+)*")
+IS_NAME = re.compile(r"\w_\w|[a-z\d][A-Z]|::|->|\w[./]\w|^_\w")
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ISSUE = re.compile(r"(?<![\w&/])#(\d{1,9})\b")
 _SHA = re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b")
@@ -34,7 +34,7 @@ class Question:
     @classmethod
     def read(cls, text: str) -> Question:
         """The question that a text is."""
-        names = [name for name in _NAME.findall(text) if _IS_NAME.search(name)]
+        names = [name for name in WRITTEN_NAME.findall(text) if IS_NAME.search(name)]
         parts = " ".join(part for name in names for part in _HUMP.split(name))
         words = telling_words(f"{text} {parts}" if parts else text, _MOST_WORDS, shortest=2)
         return cls(

@@ -105,10 +105,15 @@ def _fixes_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject]
 
 
 def _suspect_hunks(found: JsonObject) -> Iterable[str]:
-    """Of the first suspect, its message and the hunk."""
-    for one in found["commits"][:1]:
-        if one["message"]:
-            yield "\n" + "\n".join(f"    {line}" for line in one["message"].split("\n"))
+    """Of the suspects that have them, message and hunk."""
+    several = sum(bool(one["message"]) for one in found["commits"]) > 1
+    for one in found["commits"]:
+        if not one["message"]:
+            continue
+        if several:
+            yield f"\n{one['sha'][:12]}"
+        said = "\n".join(f"    {line}" for line in one["message"].split("\n"))
+        yield said if several else f"\n{said}"
         if one["hunk"]:
             yield f"{one['path']}:{one['line']}\n{one['hunk']}"
 
@@ -195,13 +200,15 @@ COMMIT_TOOLS = (
     ),
     question(
         "culprit",
-        "Which commit caused a bug: who wrote the lines that a fix removes or surrounds, best first,"
-        " with the hunk. Passes over moves and reformatting. Reads the repository",
+        "Which commit caused a bug: who wrote the lines that a fix or FILE:START-END has, or which"
+        " commits fit a report, best first, with message and hunk. Reads the repository",
         _culprit,
         Command(
             "culprit",
             "Find the commit behind a bug.",
-            "Find who wrote the lines that a fix changes, or the lines FILE:START-END.",
+            "Find who wrote the lines that a fix changes, or the lines FILE:START-END; or which"
+            " commits fit a bug report of a few words or its whole text.",
+            arguments="REPO TARGET...",
             table="commits: date commit:sha evidence lines path subject",
             notes=_suspect_hunks,
         ),
@@ -209,7 +216,7 @@ COMMIT_TOOLS = (
         title="Find the culprit",
         properties={
             "repo": REPO,
-            "target": string("SHA of the fix, or FILE:START-END"),
+            "target": string("SHA of the fix, FILE:START-END, or the text of a report"),
             "rev": REV,
             "limit": limit_schema(5),
         },

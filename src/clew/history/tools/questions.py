@@ -400,20 +400,22 @@ QUESTION_TOOLS = (
     ),
     question(
         "co_change",
-        "Files that usually change together with a file, or with those of a commit",
+        "Files that usually change together with a file, or that a commit (SHA) may have left out",
         _co_change,
         Command(
             "co-change",
             "Show what changes with a file.",
-            "Show files that usually change together with a file, or with the files of a commit"
-            " (its SHA instead of PATH): what else has to change.",
-            table="files: path commits:support confidence",
+            "Show files that usually change together with a file; with a commit's SHA instead of PATH,"
+            " files that it may have left out: by history, by the names in it, by commits alike.",
+            options={"about": "What has to be done, in words."},
+            table="files: path commits:support confidence names",
         ),
         then=_history_of_first,
         title="What changes together",
         properties={
             "repo": REPO,
             "path": string("File, from the repository's root, or a commit's SHA"),
+            "about": string("What is missing, in words"),
             "since": SINCE,
             "min_support": {**integer("Minimum number of common commits"), "default": 2},
             "limit": limit_schema(20),
@@ -421,7 +423,7 @@ QUESTION_TOOLS = (
         required=("repo", "path"),
         output=page_schema(
             "files",
-            {"path": STRING, "support": INTEGER, "confidence": NUMBER},
+            {"path": STRING, "support": INTEGER, "confidence": NUMBER, "names": STRINGS},
             **texts("repo path"),
             **numbers("commits left_out"),
         ),

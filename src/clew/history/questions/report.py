@@ -1,0 +1,94 @@
+"""Which commits a bug report is about: the one ranking, each with the hunk that has its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.history.lookup import message_lines, page, patch_text
+from clew.history.model import Repo
+from clew.history.ranking.question import WRITTEN_NAME, Question, stem
+from clew.history.ranking.ranking import Ranker
+from clew.history.search.filters import between
+from clew.history.search.pathkind import path_kind
+from clew.history.semantic.nearest import by_meaning
+from clew.history.store.interface import HistoryStore
+from clew.kit.text.diff import Hunk, file_diffs
+from clew.kit.text.tokens import WORD
+
+_LARGEST_PATCH = 400_000
+_SHOWN = 3  # suspects that are shown with message and hunk
+_HUNK_LINES = 10
+_LONGEST_LINE = 120
+_MESSAGE_CHARACTERS = 420
+_KIND_SHARE = {"code": 1.0, "test": 0.4, "prose": 0.3, "generated": 0.1}
+
+
+def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int) -> dict[str, Any]:
+    """Commits whose messages and changes fit what a report says, the best first."""
+    ranker = Ranker(store, between(store, [repo], None, None), by_meaning)
+    ranked = ranker.rank(report, max(limit, _SHOWN))
+    records = store.commits([one.id for one in ranked])
+    question = Question.read(report)
+    words = {stem(word) for word in question.words} | set(question.names)
+    found = []
+    for number, one in enumerate(ranked):
+        record = records[one.id]
+        shown = number < _SHOWN
+        path, line, hunk = _deciding(store, one.id, words) if shown else (None, None, None)
+        said = "\n".join(message_lines(record.subject, record.body))
+        found.append(
+            {
+                "sha": record.sha,
+                "subject": record.subject,
+                "author": record.author,
+                "date": record.date,
+                "evidence": "described",
+                "lines": 0,
+                "path": path,
+                "line": line,
+                "hunk": hunk,
+                "message": said[:_MESSAGE_CHARACTERS] if shown else None,
+            }
+        )
+    return page("commits", found, limit, repo=repo.name, target=report, at="")
+
+
+def _deciding(
+    store: HistoryStore, commit_id: int, words: set[str]
+) -> tuple[str | None, int | None, str | None]:
+    """The lines of a commit that have most of the words: file, number and lines."""
+    best: tuple[float, str, Hunk, int] | None = None
+    for part in file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or ""):
+        share = _KIND_SHARE[path_kind(part.path)]
+        for hunk in part.hunks:
+            at, score = _densest(hunk, words)
+            if best is None or score * share > best[0]:
+                best = (score * share, part.path, hunk, at)
+    if best is None:
+        return None, None, None
+    _, path, hunk, at = best
+    shown = hunk.lines[at : at + _HUNK_LINES]
+    before = sum(line[:1] in ("+", " ") for line in hunk.lines[:at])
+    return path, hunk.new_start + before, "\n".join(line[:_LONGEST_LINE] for line in shown)
+
+
+def _densest(hunk: Hunk, words: set[str]) -> tuple[int, float]:
+    """Where the lines begin that have most of the words, changed ones before others, and how many."""
+    said = [
+        (
+            words.intersection(
+                [*map(stem, WORD.findall(line.lower())), *WRITTEN_NAME.findall(line)]
+            ),
+            1.0 if line[:1] in "+-" else 0.5,
+        )
+        for line in hunk.lines
+    ]
+    best = (0, -1.0)
+    for at in range(max(1, len(said) - _HUNK_LINES + 1)):
+        window = said[at : at + _HUNK_LINES]
+        found = set().union(*(one for one, _ in window))
+        score = len(found) + 0.2 * sum(weight for one, weight in window if one)
+        score += 0.1 * sum(weight == 1.0 for _, weight in window)
+        if score > best[1]:
+            best = (at, score)
+    return best
