@@ -96,8 +96,9 @@ def test_owners_of_directories_and_of_everything(store, story):
 def test_files_that_change_together(store):
     found = co_change(store, "demo", "src/core.py")
 
+    share = round(5 / found["commits"], 4)
     assert found["files"] == [
-        {"path": "src/util.py", "support": 5, "confidence": round(5 / found["commits"], 4)}
+        {"path": "src/util.py", "support": 5, "confidence": share, "names": []}
     ]
     assert found["left_out"] == 1
     alone = co_change(store, "demo", "src/core.py", min_support=1)

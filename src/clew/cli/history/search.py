@@ -229,9 +229,7 @@ def _more(found: dict[str, Any], items: str) -> tuple[str, ...]:
     return (f"{shown} Next page: --cursor {found['next_cursor']}",)
 
 
-def _shown_commits(
-    commits: list[dict[str, Any]], text: str, most: int
-) -> tuple[str | Table, ...]:
+def _shown_commits(commits: list[dict[str, Any]], text: str, most: int) -> tuple[str | Table, ...]:
     """The commits, each with its lines as long as they fit."""
     if not commits:
         return ("Nothing found.",)
@@ -259,7 +257,9 @@ def _shown_commits(
     room = most - sum(len(" ".join(head)) for head in heads)
     left = 0
     for head, hit in zip(heads, commits, strict=True):
-        size = sum(len(line["path"]) + len(line["text"][:_LONGEST_LINE]) for line in hit["snippets"])
+        size = sum(
+            len(line["path"]) + len(line["text"][:_LONGEST_LINE]) for line in hit["snippets"]
+        )
         is_fitting = size <= room
         room -= size if is_fitting else 0
         left += 0 if is_fitting else len(hit["snippets"])

@@ -58,7 +58,11 @@ def co_change(
     if commit or about:
         using, weights = _users(store, repo, commit, own) if commit else ({}, {})
         alike = _alike(store, repo, commit, about, own)
-        found = {"together": support, "names": weights, "words": alike}
+        found: dict[str, Mapping[str, float]] = {
+            "together": support,
+            "names": weights,
+            "words": alike,
+        }
         ranked = _fused(found, about or "")
     partners = [
         {
