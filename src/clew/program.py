@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
     from clew.catalog.model import Tool
-    from clew.catalog.service import Source
+    from clew.catalog.service import Around, Source
     from clew.history.sync.sync import Progress
     from clew.history.upkeep import Meter
     from clew.kit.call import Call
@@ -122,13 +122,18 @@ def offered_tools(face: Face, options: Mapping[str, str]) -> dict[str, Tool]:
 
 
 def build_service(
-    face: Face, options: Mapping[str, str], helpers: Helpers | None = None
+    face: Face,
+    options: Mapping[str, str],
+    helpers: Helpers | None = None,
+    around_call: Around | None = None,
+    *,
+    tools_only: bool = False,
 ) -> CatalogService:
     """The service behind a server: the offered tools with their rooms' prompts and resources."""
     if options.get("database"):
         offer_engines()
     offered = offered_tools(face, options)
-    toolsets = {tool.toolset for tool in offered.values()}
+    toolsets = set() if tools_only else {tool.toolset for tool in offered.values()}
     sources: list[Source] = []
     if "guide" in toolsets:
         from clew.guide.tools import GuideSource
@@ -149,6 +154,7 @@ def build_service(
         sources=tuple(sources),
         before_call=_keep_and_repair if face.name == "clew" else repair_orphans,
         helpers=helpers,
+        around_call=around_call,
     )
 
 

@@ -14,15 +14,24 @@ if TYPE_CHECKING:
 
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
+    from clew.catalog.service import Around
     from clew.protocol.kernel.tasks import TaskDesk
+    from clew.team.identity.server import TeamServer
 
 
 MOST_WORKERS = 64
 
 
-def build_kernel(face: Face, options: Mapping[str, str], helpers: Helpers | None = None) -> Kernel:
+def build_kernel(
+    face: Face,
+    options: Mapping[str, str],
+    helpers: Helpers | None = None,
+    around_call: Around | None = None,
+    *,
+    tools_only: bool = False,
+) -> Kernel:
     """The kernel that serves what these options select."""
-    service = build_service(face, options, helpers)
+    service = build_service(face, options, helpers, around_call, tools_only=tools_only)
     return Kernel(service, secret=_secret, tasks=_open_tasks if service.has_slow_tools else None)
 
 
@@ -66,7 +75,15 @@ def _open_tasks(kernel: Kernel) -> TaskDesk:
 def serve_http(face: Face, options: Mapping[str, str]) -> int:
     """Serve HTTP; the exit code."""
     helpers = _open_helpers(face, options)
-    kernel = build_kernel(face, options, helpers)
+    team = _open_team(face, options)
+    gate = team.gate if team is not None else None
+    kernel = build_kernel(
+        face,
+        options,
+        helpers,
+        team.around_call if team is not None else None,
+        tools_only=gate is not None,  # what else there is belongs to the server's machine
+    )
     try:
         from clew.protocol.http.server import run
     except ImportError as error:
@@ -78,12 +95,24 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
 
     host = options.get("host", "127.0.0.1")
     listener = open_listener(host, options.get("port", "8765"))
-    token = load_token(host, options)
+    token = None if gate is not None else load_token(host, options)
     try:
-        return run(kernel, listener, host=host, token=token)
+        return run(kernel, listener, host=host, token=token, gate=gate)
     finally:
+        if team is not None:
+            team.close()
         if helpers is not None:
             helpers.end()
+
+
+def _open_team(face: Face, options: Mapping[str, str]) -> TeamServer | None:
+    """What a server on a team's database has besides; None on a file."""
+    if not options.get("database"):
+        return None
+    from clew.program import offered_tools
+    from clew.team.identity.server import TeamServer
+
+    return TeamServer(options, offered_tools(face, options))
 
 
 def _open_helpers(face: Face, options: Mapping[str, str]) -> Helpers | None:

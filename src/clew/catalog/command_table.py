@@ -107,6 +107,18 @@ TEAM_COMMANDS: Table = {
     "ask": ("clew.cli.team:ask", "Pause, take over, cancel or resume an order."),
     "logs": ("clew.cli.team:logs", "Show what an agent of the fleet did and said."),
     "webhooks": ("clew.cli.team:webhooks", "Queue a sync for each push that a forge tells of."),
+    "sign-in": ("clew.cli.access:sign_in", "Let people sign in by your identity provider."),
+    "grant": ("clew.cli.access:grant", "Let a group see repositories, and say what it may do."),
+    "withdraw": ("clew.cli.access:withdraw", "Let a group see and do nothing any more."),
+    "groups": ("clew.cli.access:groups", "List groups, what they see and what they may do."),
+    "token": ("clew.cli.access:token_group", "Tokens of programs, such as CI."),
+    "audit": ("clew.cli.access:audit", "Show who changed what by which client."),
+}
+
+TOKEN_COMMANDS: Table = {
+    "create": ("clew.cli.access:create_token", "Make a token for a program."),
+    "list": ("clew.cli.access:list_tokens", "List tokens of programs."),
+    "revoke": ("clew.cli.access:revoke_token", "Accept a program's token no more."),
 }
 
 SITE_COMMANDS: Table = {

@@ -19,9 +19,10 @@ from clew.catalog.faces import Face
 from clew.catalog.options import HTTP_ONLY, SERVE_OPTIONS
 from clew.kit import jsontext
 from clew.kit.answer import Answer
-from clew.kit.call import Call
+from clew.kit.call import SEES, Call
 from clew.kit.errors import Unavailable
 from clew.kit.jsontext import JsonObject
+from clew.protocol.versions import META_SEES
 
 _TRIES = 2
 _HEAVY = 4.0  # times as long as calls take on average
@@ -125,11 +126,14 @@ class Helpers:
         turn = self._take(call.client, name)
         helper, began = turn.helper, time.monotonic()
         assert helper is not None
+        asked: JsonObject = {"name": name, "arguments": arguments}
+        if SEES in call.settings:
+            asked["_meta"] = {META_SEES: call.settings[SEES]}
         try:
             call.check()
             for _ in range(_TRIES):
                 try:
-                    return _answer(helper.ask({"name": name, "arguments": arguments}))
+                    return _answer(helper.ask(asked))
                 except (OSError, EOFError, jsontext.JsonError):
                     helper.end()
             raise Unavailable(f"The process that runs {name} ended", "Try again.")

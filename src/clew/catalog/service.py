@@ -11,6 +11,7 @@ from clew.protocol.service import Service, UnknownTool
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from clew.kit.answer import Answer
     from clew.kit.call import Call
     from clew.kit.jsontext import JsonObject
+
+    Around = Callable[[Tool, JsonObject, Call], AbstractContextManager[None]]
 
 
 class Source:
@@ -67,6 +70,7 @@ class CatalogService(Service):
         sources: tuple[Source, ...] = (),
         before_call: Callable[[Tool, Call], None] | None = None,
         helpers: Helpers | None = None,
+        around_call: Around | None = None,
     ) -> None:
         super().__init__()
         self.name = face.server_name
@@ -77,6 +81,7 @@ class CatalogService(Service):
         self._sources = sources
         self._before_call = before_call
         self._helpers = helpers
+        self._around_call = around_call
         self._watches = False
         for source in sources:
             self.features |= source.features
@@ -109,6 +114,12 @@ class CatalogService(Service):
 
     def call_tool(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         """Run the handler; one that only reads, in a helper where there are any."""
+        if self._around_call is None:
+            return self._called(name, arguments, call)
+        with self._around_call(self._offered[name], arguments, call):
+            return self._called(name, arguments, call)
+
+    def _called(self, name: str, arguments: JsonObject, call: Call) -> Answer:
         tool = self._offered[name]
         if self._helpers is not None and tool.only_computes:
             return self._helpers.call(name, arguments, call)

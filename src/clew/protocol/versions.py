@@ -25,6 +25,7 @@ META_CAPABILITIES = _PREFIX + "clientCapabilities"
 META_LOG_LEVEL = _PREFIX + "logLevel"
 META_SERVER = _PREFIX + "serverInfo"
 META_SUBSCRIPTION = _PREFIX + "subscriptionId"
+META_SEES = "dev.clew/sees"  # a server to its helpers: what this caller may see; it only narrows
 TASKS_EXTENSION = _PREFIX + "tasks"
 
 LOG_LEVELS = (

@@ -12,7 +12,9 @@ from starlette.responses import Response
 from clew.kit import jsontext
 from clew.protocol.errors import RpcError
 from clew.protocol.http.answers import EventStream, event, json_response, refusal
+from clew.protocol.http.callers import Caller
 from clew.protocol.http.guard import (
+    Guard,
     check_headers,
     check_parameter_headers,
     is_json,
@@ -95,9 +97,10 @@ class Mailbox:
 class Endpoint:
     """Serves the kernel at one path."""
 
-    def __init__(self, kernel: Kernel, sessions: Sessions) -> None:
+    def __init__(self, kernel: Kernel, sessions: Sessions, guard: Guard) -> None:
         self._kernel = kernel
         self._sessions = sessions
+        self._guard = guard
         self._waiting: WeakSet[Mailbox] = WeakSet()
 
     def give_up(self) -> None:
@@ -105,7 +108,7 @@ class Endpoint:
         for mailbox in list(self._waiting):
             mailbox.give_up()
 
-    async def post(self, request: Request) -> Response:
+    async def post(self, request: Request, caller: Caller) -> Response:
         """One message from a client."""
         if not is_json(request):
             return refusal(415, "Send application/json.")
@@ -119,11 +122,15 @@ class Endpoint:
         reason = _why_no_message(message)
         if reason:
             return refusal(400, f"Invalid request: {reason}", request_id=usable_id(message))
-        if isinstance(message, dict) and is_modern(request.headers, message):
-            return await self._post_modern(request, message)
-        return await self._post_legacy(request, message)
+        refused = self._guard.refuse_deed(caller, message)
+        return refused or await self._serve(request, message, caller)
 
-    async def _post_modern(self, request: Request, message: JsonObject) -> Response:
+    async def _serve(self, request: Request, message: object, caller: Caller) -> Response:
+        if isinstance(message, dict) and is_modern(request.headers, message):
+            return await self._post_modern(request, message, caller)
+        return await self._post_legacy(request, message, caller)
+
+    async def _post_modern(self, request: Request, message: JsonObject, caller: Caller) -> Response:
         if _needs_no_answer(message):
             return Response(status_code=202)
         try:
@@ -132,7 +139,12 @@ class Endpoint:
         except RpcError as error:
             return json_response(error_response(usable_id(message), error), 400)
         mailbox = self._mailbox(message)
-        connection = Connection(mailbox.put, principal="http", client=_client(request))
+        connection = Connection(
+            mailbox.put,
+            principal=caller.principal,
+            client=_client(request),
+            settings=caller.settings,
+        )
         self._kernel.handle(message, connection, mailbox.put, mailbox.end)
         return await self._respond(request, mailbox, connection.cancel_all, modern=True)
 
@@ -144,8 +156,8 @@ class Endpoint:
             schema = self._kernel.service.input_schema(name)
             check_parameter_headers(request.headers, schema, arguments)
 
-    async def _post_legacy(self, request: Request, message: object) -> Response:
-        session = self._session(request, message)
+    async def _post_legacy(self, request: Request, message: object, caller: Caller) -> Response:
+        session = self._session(request, message, caller)
         if isinstance(session, Response):
             return session
         if _needs_no_answer(message):
@@ -159,15 +171,13 @@ class Endpoint:
             response.headers["Mcp-Session-Id"] = session.id
         return response
 
-    def _session(self, request: Request, message: object) -> Session | Response:
+    def _session(self, request: Request, message: object, caller: Caller) -> Session | Response:
         if _is_initialize(message):
-            return self._sessions.create("http")
+            return self._sessions.create(caller)
         session_id = request.headers.get("mcp-session-id")
-        if session_id is None:
-            return Session(
-                "http", _client(request)
-            )  # without a handshake each request stands alone
-        session = self._sessions.find(session_id)
+        if session_id is None:  # without a handshake each request stands alone
+            return Session(caller, _client(request))
+        session = self._sessions.find(session_id, caller)
         if session is None:
             return refusal(404, "Unknown session. Initialize again.")
         return session
@@ -189,9 +199,9 @@ class Endpoint:
         status = 503 if first is mailbox.last_words else _status(first, modern=modern)
         return json_response(first, status)
 
-    async def get(self, request: Request) -> Response:
+    async def get(self, request: Request, caller: Caller) -> Response:
         """The legacy stream of messages that answer nothing."""
-        session = self._sessions.find(request.headers.get("mcp-session-id", ""))
+        session = self._sessions.find(request.headers.get("mcp-session-id", ""), caller)
         if session is None:
             return _needs_session()
         mailbox = Mailbox()
@@ -199,13 +209,14 @@ class Endpoint:
             return refusal(409, "This session has an open stream already.")
         return EventStream(_events(mailbox, None), session.detach)
 
-    async def delete(self, request: Request) -> Response:
+    async def delete(self, request: Request, caller: Caller) -> Response:
         """End a legacy session."""
         session_id = request.headers.get("mcp-session-id")
         if session_id is None:
             return _needs_session()
-        if not self._sessions.end(session_id):
+        if self._sessions.find(session_id, caller) is None:
             return refusal(404, "Unknown session.")
+        self._sessions.end(session_id)
         return Response(status_code=204)
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from clew.protocol.errors import RpcError, invalid_params
 from clew.protocol.http.answers import refusal
+from clew.protocol.http.callers import STRANGER, Caller, Gate, Refused
+from clew.protocol.kernel.exchange import usable_id
 from clew.protocol.versions import (
     HEADER_MISMATCH,
     LEGACY_VERSIONS,
@@ -43,12 +45,13 @@ _ORIGIN = re.compile("https?://" + _AUTHORITY)
 class Guard:
     """The checks that come before any message is read."""
 
-    def __init__(self, host: str, token: str | None, port: int) -> None:
+    def __init__(self, host: str, token: str | None, port: int, gate: Gate | None = None) -> None:
         self._token = token
+        self._gate = gate
         self._port = port
         self._strangers = Strangers()
         self._any_host = host in WILDCARD
-        self._hosts = {*LOOPBACK, _canonical(host.lower())}
+        self._hosts = {*LOOPBACK, _canonical(host.lower()), *([gate.host] if gate else [])}
 
     def refuse(self, request: Request) -> Response | None:
         """The refusal, or None when the request may go on."""
@@ -66,7 +69,41 @@ class Guard:
         match = _ORIGIN.fullmatch(origin.lower())
         usual = "443" if origin.lower().startswith("https:") else "80"
         is_own = match is not None and int(match["port"] or usual) == self._port
-        return is_own or self._token is not None
+        return is_own or self._token is not None or self._gate is not None
+
+    async def admitted(self, request: Request) -> Caller | Response:
+        """Whose request it is, or the refusal."""
+        if self._gate is None:
+            return self.refuse_stranger(request) or STRANGER
+        given = request.headers.getlist("authorization")
+        try:
+            return await asyncio.to_thread(self._gate.admit, given[0] if len(given) == 1 else "")
+        except Refused as refused:
+            if refused.status == 401 and self._is_tired_of(request):
+                return _too_many()
+            return refusal(refused.status, refused.reason, headers=refused.headers)
+
+    def refuse_deed(self, caller: Caller, message: object) -> Response | None:
+        """The refusal of what this caller may not do; of a batch, all of it."""
+        if self._gate is None:
+            return None
+        for part in message if isinstance(message, list) else [message]:
+            if not (isinstance(part, dict) and isinstance(part.get("method"), str)):
+                continue
+            params = part.get("params")
+            try:
+                self._gate.allow(caller, part["method"], params if isinstance(params, dict) else {})
+            except Refused as refused:
+                return refusal(
+                    refused.status,
+                    refused.reason,
+                    request_id=usable_id(part),
+                    headers=refused.headers,
+                )
+        return None
+
+    def _is_tired_of(self, request: Request) -> bool:
+        return self._strangers.is_tired_of(request.client.host if request.client else "")
 
     def refuse_stranger(self, request: Request) -> Response | None:
         """The refusal of a caller without the token; where there is none, of a page's plain form."""
@@ -79,10 +116,14 @@ class Guard:
         known = hmac.compare_digest(given.strip().encode(), self._token.encode())
         if scheme.lower() == "bearer" and known:
             return None
-        if self._strangers.is_tired_of(request.client.host if request.client else ""):
-            return refusal(429, TOO_MANY, headers={"Connection": "close", "Retry-After": "1"})
+        if self._is_tired_of(request):
+            return _too_many()
         reason = "Send the server's token: Authorization: Bearer <token>."
         return refusal(401, reason, headers={"WWW-Authenticate": 'Bearer realm="clew"'})
+
+
+def _too_many() -> Response:
+    return refusal(429, TOO_MANY, headers={"Connection": "close", "Retry-After": "1"})
 
 
 class Strangers:

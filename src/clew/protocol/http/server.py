@@ -12,6 +12,7 @@ import uvicorn
 from starlette.requests import ClientDisconnect, Request
 
 from clew.protocol.http.answers import json_response, refusal
+from clew.protocol.http.callers import METADATA_PATH, Caller, Gate
 from clew.protocol.http.endpoint import GOING_AWAY, Endpoint
 from clew.protocol.http.guard import Guard, bare_host
 from clew.protocol.http.sessions import Sessions
@@ -50,11 +51,14 @@ class _Sending:
 class HttpService:
     """The application: the endpoint behind its guard, and a health check."""
 
-    def __init__(self, kernel: Kernel, *, host: str, port: int, token: str | None) -> None:
+    def __init__(
+        self, kernel: Kernel, *, host: str, port: int, token: str | None, gate: Gate | None = None
+    ) -> None:
         self._kernel = kernel
         self._sessions = Sessions()
-        self._endpoint = Endpoint(kernel, self._sessions)
-        self._guard = Guard(host, token, port)
+        self._gate = gate
+        self._guard = Guard(host, token, port, gate)
+        self._endpoint = Endpoint(kernel, self._sessions, self._guard)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever happens, in JSON."""
@@ -76,6 +80,8 @@ class HttpService:
 
     async def _answer(self, request: Request) -> Response:
         routes = {PATH: self._mcp, "/health": self._health}
+        if self._gate is not None:
+            routes |= dict.fromkeys((METADATA_PATH, METADATA_PATH + PATH), self._metadata)
         route = routes.get(request.scope["path"].rstrip("/"))
         if route is None:
             return refusal(404, f"Nothing here. The server is at {PATH}.")
@@ -90,7 +96,14 @@ class HttpService:
         serve = methods.get(request.method)
         if serve is None:
             return _not_allowed(", ".join(methods))
-        return self._guard.refuse_stranger(request) or await serve(request)
+        caller = await self._guard.admitted(request)
+        return await serve(request, caller) if isinstance(caller, Caller) else caller
+
+    async def _metadata(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return _not_allowed("GET, HEAD")
+        assert self._gate is not None
+        return json_response(self._gate.metadata())
 
     async def _health(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
@@ -195,9 +208,16 @@ def door(app: ASGIApp, grace_seconds: int) -> uvicorn.Config:
     )
 
 
-def run(kernel: Kernel, listener: socket.socket, *, host: str, token: str | None) -> int:
-    """Serve until told to stop; then finish what is under way."""
-    host = bare_host(host)
-    service = HttpService(kernel, host=host, port=listener.getsockname()[1], token=token)
+def run(
+    kernel: Kernel,
+    listener: socket.socket,
+    *,
+    host: str,
+    token: str | None = None,
+    gate: Gate | None = None,
+) -> int:
+    """Serve until told to stop; then finish what is under way. One token, or a gate, or neither."""
+    host, port = bare_host(host), listener.getsockname()[1]
+    service = HttpService(kernel, host=host, port=port, token=token, gate=gate)
     config = door(service.app, _GRACE_SECONDS + _LAST_WORDS_SECONDS)
     return _McpServer(config, service, url_of(host, listener, PATH)).run_on(listener)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from clew.kit.jsontext import JsonObject
+from clew.protocol.http.callers import Caller
 from clew.protocol.kernel.connection import Connection
 
 _IDLE_SECONDS = 3600.0
@@ -18,10 +19,14 @@ _MOST_HELD = 1000
 class Session:
     """One legacy client."""
 
-    def __init__(self, principal: str, client: str | None = None) -> None:
+    def __init__(self, caller: Caller, client: str | None = None) -> None:
         self.id = secrets.token_urlsafe(24)
-        client = client or self.id
-        self.connection = Connection(self._deliver, principal=principal, client=client)
+        self.connection = Connection(
+            self._deliver,
+            principal=caller.principal,
+            client=client or self.id,
+            settings=caller.settings,
+        )
         self.used = time.monotonic()
         self._lock = threading.Lock()
         self._held: list[JsonObject] = []
@@ -67,18 +72,19 @@ class Sessions:
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
 
-    def create(self, principal: str) -> Session:
+    def create(self, caller: Caller) -> Session:
         """A new session."""
         self._prune()
-        session = Session(principal)
+        session = Session(caller)
         self._sessions[session.id] = session
         return session
 
-    def find(self, session_id: str) -> Session | None:
-        """The session, noted as in use."""
+    def find(self, session_id: str, caller: Caller) -> Session | None:
+        """The caller's session, noted as in use."""
         session = self._sessions.get(session_id)
-        if session is not None:
-            session.used = time.monotonic()
+        if session is None or session.connection.principal != caller.principal:
+            return None
+        session.used = time.monotonic()
         return session
 
     def end(self, session_id: str) -> bool:

@@ -10,7 +10,7 @@ from clew.protocol.versions import OLDEST
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _thread import LockType
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from clew.kit.call import Call
@@ -46,10 +46,18 @@ class Connection:
     Modern requests carry all they need and use only the second half.
     """
 
-    def __init__(self, send: Send, *, principal: str = "local", client: str = "") -> None:
+    def __init__(
+        self,
+        send: Send,
+        *,
+        principal: str = "local",
+        client: str = "",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.send = send
         self.principal = principal
         self.client = client
+        self.settings: Mapping[str, str] = settings or {}
         self.version = OLDEST
         self.initialized = False
         self.capabilities: JsonObject = {}
@@ -61,6 +69,11 @@ class Connection:
         self._idle: LockType | None = None
         self._questions: dict[str, _Question] = {}
         self._asked = 0
+
+    @property
+    def owner(self) -> str:
+        """Whose tasks these are: a known caller's own; of servers that know none, everybody's."""
+        return self.principal if self.settings else ""
 
     def begin(self, request_id: RequestId, call: Call) -> bool:
         """Note a running call; False when its id is taken."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from clew.kit import jsontext
-from clew.kit.call import Call
+from clew.kit.call import SEES, Call
 from clew.protocol.errors import RpcError, invalid_params, invalid_request, unsupported_version
 from clew.protocol.versions import (
     INTERNAL_ERROR,
     LOG_LEVELS,
     META_CAPABILITIES,
     META_LOG_LEVEL,
+    META_SEES,
     META_SERVER,
     META_VERSION,
     MODERN,
@@ -197,7 +198,11 @@ class Exchange:
         self.service = service
         self._on_end = on_end
         self.streams_results = False
-        self.call: ServedCall = ServedCall(self, service.settings)
+        seen = request.meta.get(META_SEES)
+        narrowed = {SEES: seen} if isinstance(seen, str) else {}
+        self.call: ServedCall = ServedCall(
+            self, {**service.settings, **narrowed, **connection.settings}
+        )
 
     def notify(self, method: str, params: JsonObject) -> None:
         """Send a notification that belongs to this request."""

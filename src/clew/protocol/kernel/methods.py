@@ -308,7 +308,8 @@ def _followed_tasks(exchange: Exchange, kernel: Kernel, task_ids: list[object]) 
     require_tasks_extension(exchange)
     if not kernel.has_tasks:
         return []
-    return [t for t in task_ids if isinstance(t, str) and kernel.tasks().exists(t)]
+    owner = exchange.connection.owner
+    return [t for t in task_ids if isinstance(t, str) and kernel.tasks().exists(t, owner)]
 
 
 def require_tasks_extension(exchange: Exchange) -> None:
@@ -325,21 +326,21 @@ def _declares_tasks(exchange: Exchange) -> bool:
 def get_task(exchange: Exchange, kernel: Kernel) -> None:
     """A task's whole state."""
     require_tasks_extension(exchange)
-    exchange.reply(kernel.tasks().state(exchange.request.text("taskId")))
+    exchange.reply(kernel.tasks().state(exchange.request.text("taskId"), exchange.connection.owner))
 
 
 def update_task(exchange: Exchange, kernel: Kernel) -> None:
     """The client's answers to what a task asked."""
     require_tasks_extension(exchange)
     task_id, answers = exchange.request.text("taskId"), exchange.request.mapping("inputResponses")
-    kernel.tasks().update(task_id, answers)
+    kernel.tasks().update(task_id, exchange.connection.owner, answers)
     exchange.reply({})
 
 
 def cancel_task(exchange: Exchange, kernel: Kernel) -> None:
     """Ask a task to stop."""
     require_tasks_extension(exchange)
-    kernel.tasks().cancel(exchange.request.text("taskId"))
+    kernel.tasks().cancel(exchange.request.text("taskId"), exchange.connection.owner)
     exchange.reply({})
 
 

@@ -19,11 +19,16 @@ from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
 from clew.kit.sqlite import open_database, read_migrations, writing
 from clew.kit.system_errors import database_refusal
-from clew.protocol.errors import invalid_params
+from clew.protocol.errors import RpcError, invalid_params
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 TTL_SECONDS = 24 * 3600
 FINAL = ("completed", "failed", "cancelled")
+
+
+def unknown_task(task_id: str) -> RpcError:
+    """That there is no such task, or none of this caller."""
+    return invalid_params(f"Invalid params: unknown task {task_id[:64]}")
 
 
 class TaskStore:
@@ -115,7 +120,7 @@ class TaskStore:
                 "SELECT * FROM tasks WHERE task_id = ? AND expires > ?", (task_id, time.time())
             ).fetchone()
         if row is None:
-            raise invalid_params(f"Invalid params: unknown task {task_id[:64]}")
+            raise unknown_task(task_id)
         return row
 
     def _is_alive(self, owner: str) -> bool:

@@ -18,7 +18,7 @@ from clew.kit.times import utc_now
 from clew.protocol.errors import RpcError
 from clew.protocol.kernel.exchange import Exchange
 from clew.protocol.kernel.kernel import Kernel
-from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS, TaskStore
+from clew.protocol.kernel.task_store import FINAL, TTL_SECONDS, TaskStore, unknown_task
 from clew.protocol.versions import INTERNAL_ERROR
 from clew.protocol.workers import Workers
 
@@ -78,28 +78,30 @@ class TaskDesk:
             "arguments": arguments,
             "answers": exchange.call.answers,
             "capabilities": exchange.request.capabilities,
+            "owner": exchange.connection.owner,
+            "settings": dict(exchange.connection.settings),
         }
         with _disk_errors_explained():
             self._store.create(state, work, exchange.connection.principal)
         exchange.reply(state, result_type="task")
         self._start(state, work)
 
-    def exists(self, task_id: str) -> bool:
+    def exists(self, task_id: str, owner: str) -> bool:
         """Whether there is such a task."""
         try:
-            self._read(task_id)
+            self._read(task_id, owner)
         except RpcError:
             return False
         return True
 
-    def state(self, task_id: str) -> JsonObject:
+    def state(self, task_id: str, owner: str) -> JsonObject:
         """The task as `tasks/get` shows it."""
-        state = self._read(task_id)[0]
+        state = self._read(task_id, owner)[0]
         return state if state["status"] in FINAL else self._unsaved.get(task_id, state)
 
-    def update(self, task_id: str, answers: JsonObject) -> None:
+    def update(self, task_id: str, owner: str, answers: JsonObject) -> None:
         """Take answers to what the task asked; go on when none is missing."""
-        self._read(task_id)
+        self._read(task_id, owner)
         with _disk_errors_explained():
             taken = self._store.answer(task_id, answers)
         if taken is not None:
@@ -108,9 +110,9 @@ class TaskDesk:
             if state["status"] == "working":
                 self._start(state, work)
 
-    def cancel(self, task_id: str) -> None:
+    def cancel(self, task_id: str, owner: str) -> None:
         """Stop the task where it can be stopped."""
-        state, _ = self._read(task_id)
+        state, _ = self._read(task_id, owner)
         call = self._running.get(task_id)
         if call is not None:
             call.cancel()
@@ -118,13 +120,16 @@ class TaskDesk:
             rest = {name: value for name, value in state.items() if name != "inputRequests"}
             self._save({**rest, "status": "cancelled"})
 
-    def _read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
+    def _read(self, task_id: str, owner: str) -> tuple[JsonObject, JsonObject]:
         with _disk_errors_explained():
-            return self._store.read(task_id)
+            state, work = self._store.read(task_id)
+        if work.get("owner", "") != owner:
+            raise unknown_task(task_id)
+        return state, work
 
     def _start(self, state: JsonObject, work: JsonObject) -> None:
         call = TaskCall(
-            self._kernel.service.settings,
+            {**self._kernel.service.settings, **work.get("settings", {})},
             dict(work["answers"]),
             lambda text: self._save({**state, "statusMessage": text}),
         )
@@ -150,8 +155,9 @@ class TaskDesk:
             for state in unsaved:
                 self._save(state)
             for task_id, call in running.items():
-                with suppress(ClewError):  # trouble with the disk, which may pass
-                    if not call.cancelled and self.state(task_id)["status"] == "cancelled":
+                with suppress(ClewError), _disk_errors_explained():  # trouble that may pass
+                    stored = self._store.read(task_id)[0]
+                    if not call.cancelled and stored["status"] == "cancelled":
                         call.cancel()
 
     def _run(self, state: JsonObject, work: JsonObject, call: TaskCall) -> None:

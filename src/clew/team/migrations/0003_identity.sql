@@ -21,6 +21,22 @@ INSERT INTO repo_people
     SELECT DISTINCT p.person_id, c.id >> 32 FROM commit_rows c
     CROSS JOIN LATERAL (VALUES (c.author_id), (c.committer_id)) AS p(person_id);
 
+-- How people sign in: at most one row.
+CREATE TABLE sign_in (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    issuer text NOT NULL,
+    resource text NOT NULL,
+    audiences text[] NOT NULL,
+    groups_claim text NOT NULL,
+    scopes_claim text NOT NULL,
+    asks text[] NOT NULL
+);
+CREATE TABLE team_groups (
+    name text PRIMARY KEY,
+    patterns text[] NOT NULL,
+    scope text NOT NULL
+);
+
 -- Tokens of programs: only their digests, so that nobody can take one from here.
 CREATE TABLE service_tokens (
     token_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

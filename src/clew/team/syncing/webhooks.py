@@ -50,17 +50,17 @@ def _addresses(body: bytes) -> frozenset[str]:
         for key in _URL_KEYS
         if isinstance(part.get(key), str)
     }
-    return frozenset(_comparable(url) for url in found)
+    return frozenset(comparable(url) for url in found)
 
 
-def _comparable(url: str) -> str:
+def comparable(url: str) -> str:
     """An address as two spellings of it are the same: without login, `.git` and a slash."""
     return shown_url(url).rstrip("/").removesuffix(".git").lower()
 
 
 def names_of(addresses: frozenset[str], known: Mapping[str, str | None]) -> list[str]:
     """Which repositories have one of these addresses."""
-    return [name for name, url in known.items() if url and _comparable(url) in addresses]
+    return [name for name, url in known.items() if url and comparable(url) in addresses]
 
 
 def hook_server(

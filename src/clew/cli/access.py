@@ -1,0 +1,200 @@
+"""`clew team`: who may do what, and who did what."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.catalog.command_table import TOKEN_COMMANDS
+from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.options import flag, limit_option, repeatable
+from clew.cli.team import team_address, team_database_option
+from clew.kit.errors import UsageError
+from clew.kit.outcome import Outcome, Table
+
+if TYPE_CHECKING:
+    from clew.team.identity.records import Records
+
+scope_option = click.option(
+    "--scope",
+    type=click.Choice(["read", "write", "work", "admin"]),
+    default="read",
+    show_default=True,
+    help="What may be done at most; each includes those before it.",
+)
+token_group = LazyGroup(
+    name="token",
+    entries=TOKEN_COMMANDS,
+    help="Tokens of programs, such as CI. Only their digests are kept.",
+    no_args_is_help=True,
+)
+
+
+@contextmanager
+def _records(database: str | None) -> Iterator[Records]:
+    from clew.team.identity.records import Records
+
+    with closing(Records(team_address(database))) as found:
+        yield found
+
+
+@contextmanager
+def _changing(database: str | None, deed: str, **arguments: object) -> Iterator[Records]:
+    """The records, with a line in the audit of what is changed."""
+    with (
+        _records(database) as found,
+        found.audited(_whoami(), "command line", f"team {deed}", arguments),
+    ):
+        yield found
+
+
+def _whoami() -> str:
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+@command(name="sign-in")
+@click.option("--issuer", metavar="URL", help="Identity provider, as it names itself.")
+@click.option("--resource", metavar="URL", help="Address of the server, as people reach it.")
+@repeatable("--audience", "Audience that tokens may have instead of the resource.", metavar="NAME")
+@click.option(
+    "--groups-claim", default="groups", show_default=True, metavar="NAME", help="Claim with groups."
+)
+@click.option(
+    "--scopes-claim",
+    default="scope",
+    show_default=True,
+    metavar="NAME",
+    help="Claim with scopes; '' where the provider has none: groups alone decide.",
+)
+@repeatable("--ask", "Scope that clients are told to ask for.", metavar="SCOPE")
+@flag("--off", "Let nobody sign in any more; the server's own token counts again.")
+@team_database_option
+def sign_in(database: str | None, *, off: bool, **given: Any) -> Outcome:
+    """Let people sign in by your identity provider, or show how they do."""
+    from clew.team.identity.records import SignIn
+
+    if off:
+        with _changing(database, "sign-in", off=True) as records:
+            records.set_sign_in(None)
+        return Outcome({"signIn": None}, ("Nobody signs in any more.",))
+    if given["issuer"] is None and given["resource"] is None:
+        with _records(database) as records:
+            found = records.sign_in()
+        data = None if found is None else asdict(found)
+        lines = [f"{name}: {value}" for name, value in (data or {}).items()]
+        return Outcome({"signIn": data}, tuple(lines or ["Sign-in is not set up."]))
+    if given["issuer"] is None or given["resource"] is None:
+        raise UsageError("Give both --issuer and --resource")
+    wanted = SignIn(
+        given["issuer"],
+        given["resource"],
+        given["audience"] or (given["resource"],),
+        given["groups_claim"],
+        given["scopes_claim"],
+        given["ask"],
+    )
+    with _changing(database, "sign-in", **asdict(wanted)) as records:
+        records.set_sign_in(wanted)
+    text = f"People sign in by {wanted.issuer}. Servers know it from their next start on."
+    return Outcome({"signIn": asdict(wanted)}, (text,))
+
+
+@command()
+@click.argument("group")
+@click.argument("patterns", nargs=-1, required=True, metavar="REPO...")
+@scope_option
+@team_database_option
+def grant(group: str, patterns: tuple[str, ...], scope: str, database: str | None) -> Outcome:
+    """Let a group see repositories, by patterns of their names, and say what it may do.
+
+    It replaces what the group had. A group without a grant sees nothing.
+    """
+    from clew.team.identity.records import Group
+
+    granted = Group(group, patterns, scope)
+    with _changing(database, "grant", **asdict(granted)) as records:
+        records.grant(granted)
+    return Outcome(asdict(granted), (f"{group}: {scope} in {', '.join(patterns)}",))
+
+
+@command()
+@click.argument("group")
+@team_database_option
+def withdraw(group: str, database: str | None) -> Outcome:
+    """Let a group see and do nothing any more."""
+    with _changing(database, "withdraw", group=group) as records:
+        records.withdraw(group)
+    return Outcome({"group": group}, (f"{group}: nothing",))
+
+
+@command()
+@team_database_option
+def groups(database: str | None) -> Outcome:
+    """List groups, what they see and what they may do."""
+    with _records(database) as records:
+        found = list(records.groups().values())
+    rows = tuple((one.name, one.scope, ", ".join(one.patterns)) for one in found)
+    shown = Table(("group", "scope", "repositories"), rows)
+    return Outcome(
+        {"groups": [asdict(one) for one in found]},
+        (shown if rows else "No group has a grant: nobody sees anything.",),
+    )
+
+
+@command(name="create")
+@click.argument("name")
+@scope_option
+@repeatable("--group", "Group for which it acts.", metavar="NAME")
+@click.option("--days", type=float, default=90.0, show_default=True, help="How long it is valid.")
+@team_database_option
+def create_token(
+    name: str, scope: str, group: tuple[str, ...], days: float, database: str | None
+) -> Outcome:
+    """Make a token for a program. It is shown this once."""
+    with _changing(database, "token create", name=name, scope=scope, groups=group) as records:
+        token = records.make_token(name, scope, group, days, _whoami())
+    return Outcome({"name": name, "token": token}, (token,))
+
+
+@command(name="list")
+@team_database_option
+def list_tokens(database: str | None) -> Outcome:
+    """List tokens of programs, without what they are."""
+    with _records(database) as records:
+        found = records.tokens()
+    shown = ("name", "scope", "groups", "made_by", "expires_at", "revoked_at")
+    rows = tuple(tuple(_cell(one[key]) for key in shown) for one in found)
+    return Outcome({"tokens": found}, (Table(shown, rows) if rows else "There are no tokens.",))
+
+
+@command(name="revoke")
+@click.argument("name")
+@team_database_option
+def revoke_token(name: str, database: str | None) -> Outcome:
+    """Accept a program's token no more."""
+    with _changing(database, "token revoke", name=name) as records:
+        records.revoke_token(name)
+    return Outcome({"name": name}, (f"{name} is revoked.",))
+
+
+@command()
+@click.option("--person", metavar="NAME", help="Only what this one did.")
+@limit_option(50)
+@team_database_option
+def audit(person: str | None, limit: int, database: str | None) -> Outcome:
+    """Show who changed what by which client, the newest first."""
+    with _records(database) as records:
+        found = records.audit(limit, person)
+    shown = ("at", "person", "client", "tool", "outcome", "arguments")
+    rows = tuple(tuple(_cell(one[key]) for key in shown) for one in found)
+    return Outcome({"audit": found}, (Table(shown, rows) if rows else "Nothing was changed yet.",))
+
+
+def _cell(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
