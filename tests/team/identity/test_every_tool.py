@@ -13,7 +13,7 @@ from tests.team.test_visibility import MARK, SECRET
 SECRET_SHA = SECRET[0].meta.sha
 # What is sent for a parameter of that name: what finds the secret if anything does.
 VALUES = {
-    "query": MARK, "text": MARK, "task": f"Tune {MARK}", "operation_name": "x",
+    "query": MARK, "text": MARK, "about": MARK, "task": f"Tune {MARK}", "operation_name": "x",
     "duration_seconds": 0, "topic": "start", "path_glob": "**", "path": f"{MARK}/core.py",
     "paths": [f"{MARK}/*"], "repo": "secret", "repos": ["secret"], "sha": SECRET_SHA[:12],
     "shas": [SECRET_SHA], "issue": "#1", "target": f"{MARK}/core.py:1", "author": MARK,
