@@ -13,7 +13,7 @@ from benchmarks.results.report import Claim, Goal
 from benchmarks.subjects.commits import HOW, REPOSITORY, Grown, grow, word
 from benchmarks.subjects.originals import LIKE, NEWEST, SHA_LIKE
 from clew.history.lookup import get_commit, get_patch
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.search import search_commits
 from clew.history.sync.freshness import list_repos
 

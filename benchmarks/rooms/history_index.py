@@ -17,7 +17,7 @@ from benchmarks.results.report import Claim, Figure, Goal
 from benchmarks.rooms.ingest_growth import GIT_LOG, git_log
 from benchmarks.subjects.histories import keep_index, repository_of, sync
 from clew.history.lookup import get_commit, get_patch
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.search import search_commits
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo

@@ -14,11 +14,11 @@ from benchmarks.measurement.sampling import percentile
 from benchmarks.results.report import Claim
 from benchmarks.subjects.histories import repository_of, with_vectors
 from clew.history.questions.contains import contains
+from clew.history.questions.file_history import find_touches
 from clew.history.questions.hotspots import hotspots
 from clew.history.questions.owners import owners
 from clew.history.questions.pickaxe import find_changes
 from clew.history.questions.similar import similar
-from clew.history.questions.touches import find_touches
 from clew.history.search.filters import Filters
 from clew.history.search.search import SearchRequest, page_of_commits, search_commits
 from clew.history.semantic.search import search_semantic

@@ -8,7 +8,7 @@ from benchmarks.subjects.originals import list_specs, ready_specs
 from benchmarks.subjects.projects import specs_of
 
 from clew.history.lookup import get_commit
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.search import search_commits
 from clew.kit.call import Call
 from clew.specs.tools import ready, spec_list

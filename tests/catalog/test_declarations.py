@@ -247,6 +247,7 @@ def test_every_tool_has_its_handler_and_keeps_its_output_schema(tool, indexed):
         "path": "file.txt",
         "start": 1,
         "text": "file",
+        "texts": ["line"],
         "issue": "#1",
         "repo": "thing",
         "sha": sha,

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew.history.lookup import get_commit
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.pathmatch import glob_pattern, matching_paths
 from clew.history.search.search import (
     SearchRequest,

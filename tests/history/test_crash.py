@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.search import search_commits
 from clew.history.store.sqlite import SqliteHistory
 from tests.history.index import check_text_indexes, content, hits, new_index, sync

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew.history.lookup import get_commit
-from clew.history.questions.touches import find_touches
+from clew.history.questions.file_history import find_touches
 from clew.history.search.search import search_commits
 from clew.kit.errors import NotFound
 from tests.history.index import check_text_indexes, content, hits, new_index, sync

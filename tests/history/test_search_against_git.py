@@ -7,7 +7,7 @@ import random
 import pytest
 
 from clew.history.lookup import get_commit
-from clew.history.questions.touches import page_of_touches
+from clew.history.questions.file_history import page_of_touches
 from clew.history.search.filters import Filters
 from clew.history.search.search import SearchRequest, find, page_of_commits, search_commits
 from clew.kit.errors import Invalid, NotFound

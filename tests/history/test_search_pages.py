@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.history.questions.touches import page_of_touches
+from clew.history.questions.file_history import page_of_touches
 from clew.history.search.filters import Filters
 from clew.history.search.paging import fitting
 from clew.history.search.search import SearchRequest, page_of_commits

@@ -184,7 +184,8 @@ _QUESTIONS = "clew.history.tools.questions:QUESTION_TOOLS"
 # What `clew --help` shows, by what a person wants to do. The other words of a room are in its group.
 DOOR_SECTIONS: dict[str, tuple[str, ...]] = {
     "Understand code": (
-        *("why", "brief", "recall", "search", "log", "show", "blame", "owners", "co-change"),
+        *("why", "brief", "recall", "search", "log", "show", "grep", "blame"),
+        *("owners", "co-change"),
     ),
     "Say what is to be done": ("add", "list", "ready", "edit", "trace"),
     "Have it done": ("work", "runs", "logs", "pause", "resume", "merge"),
@@ -209,6 +210,7 @@ COMMANDS: dict[str, Table] = {
         "search": HISTORY_COMMANDS["search"],
         "log": ("clew.cli.door:log", "Show commits: of a path, or the newest."),
         "show": ("clew.cli.door:show", "Show one commit or one spec."),
+        "grep": _QUESTIONS,
         "blame": _QUESTIONS,
         "owners": _QUESTIONS,
         "co-change": _QUESTIONS,

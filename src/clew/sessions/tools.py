@@ -84,8 +84,7 @@ _TURN: JsonObject = {
 SESSIONS_TOOLS = (
     Tool(
         "session_search",
-        "What agents were asked and said before in this project, by words; from transcripts on this"
-        " machine",
+        "What agents were asked and said in this project, by words",
         title="Search sessions",
         face="clew",
         toolset="sessions",
@@ -101,8 +100,7 @@ SESSIONS_TOOLS = (
     ),
     Tool(
         "session_show",
-        "One session of an agent: its requests, files, commits; a turn in full with its plan and"
-        " commands",
+        "One session of an agent: requests, files, commits; or one turn in full",
         title="Show a session",
         face="clew",
         toolset="sessions",

@@ -130,8 +130,7 @@ def _tool(name: str, description: str, handler: Handler, **declared: Any) -> Too
 THREAD_TOOLS = (
     _tool(
         "why",
-        "Why is this here: a line's commit, pull request, version, spec, run, decision and vision;"
-        " later fixes and reverts. Each statement has its source. Reads the repository",
+        "Why is this here: a line's commit, pull request, version, spec, run, decision, vision, later fixes; each with its source",
         why,
         title="Why is this here",
         command=Command(
@@ -155,8 +154,7 @@ THREAD_TOOLS = (
     ),
     _tool(
         "brief",
-        "What to know before starting a task: the spec with its criteria, binding decisions, files"
-        " and tests it will likely touch, definitions and callers, similar commits, pitfalls",
+        "What to know before a task: spec and criteria, decisions, likely files and tests, definitions and callers, similar commits",
         brief,
         title="Brief",
         command=Command(
@@ -178,8 +176,7 @@ THREAD_TOOLS = (
     ),
     _tool(
         "recall",
-        "Where was this done before: commits, specs, run logs, commands, documents and requests to"
-        " agents, by one question",
+        "Where was this done before: commits, specs, run logs, commands, documents, requests to agents",
         recall,
         title="Recall",
         command=Command(

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "pickaxe": {"text": "alpha"},
     "file_history": CORE,
     "blame": CORE,
+    "grep": {"repo": "demo", "texts": ["alpha"]},
     "line_history": {**CORE, "start": 2},
     "owners": CORE,
     "co_change": CORE,
@@ -33,7 +34,7 @@ ARGUMENTS = {
     "fixed_by": {"repo": "demo", "sha": None},
     "hunks": {"repo": "demo", "shas": None},
 }
-ITEMS = {"list_repos": "repos", "blame": "lines", "owners": "owners", "co_change": "files",
+ITEMS = {"list_repos": "repos", "blame": "lines", "grep": "lines", "owners": "owners", "co_change": "files",
          "hotspots": "paths", "links": "links", "contains": "refs"}  # fmt: skip
 
 

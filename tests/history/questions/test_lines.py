@@ -8,6 +8,7 @@ import pytest
 
 from clew.history.questions import pickaxe as pickaxe_module
 from clew.history.questions.blame import blame, line_history
+from clew.history.questions.grep import grep
 from clew.history.questions.pickaxe import find_changes
 from clew.history.search.needles import Needles
 from clew.history.sync.ingest import sync_repo
@@ -168,6 +169,44 @@ def test_the_index_is_asked_only_for_what_must_be_there(store, text, known, unkn
 def test_a_pattern_needs_what_it_cannot_match_without(pattern, groups, is_exact):
     found = Needles.of_pattern(pattern)
     assert (found.groups, found.is_exact) == (groups, is_exact)
+
+
+def test_lines_of_the_files_are_gits(store, story):
+    found = grep(store, "demo", ["alpha", "fox"])
+    listed = [(line["path"], line["number"]) for line in found["lines"]]
+    said = [
+        row.split(":")[:2]
+        for row in story.git("grep", "-n", "-e", "alpha", "-e", "fox").splitlines()
+    ]
+    assert sorted(listed) == sorted((path, int(number)) for path, number in said)
+    assert found["total"] == len(listed) > 0
+    within = {line["number"]: line["within"] for line in found["lines"] if "core" in line["path"]}
+    assert within[4] == within[5] == "def parse_config(path):"
+
+
+def test_lines_come_with_their_commits_if_asked(store, story):
+    (line,) = grep(store, "demo", ["VERSION = 5"], blame=True)["lines"]
+    assert line["sha"] == story.lines("blame", "-l", "-L2,2", "src/core.py")[0]
+    assert (line["subject"], line["path"]) == ("Mend the config", "src/core.py")
+    (line,) = grep(store, "demo", ["VERSION = [0-9]"], regex=True)["lines"]
+    assert (line["text"], line["path"], line["sha"]) == ("VERSION = 5", "src/core.py", None)
+
+
+def test_a_few_lines_of_each_file_and_what_is_left_out(store):
+    found = grep(store, "demo", ["number"], limit=3)
+    assert (found["total"], len(found["lines"]), len(found["files"])) == (60, 3, 12)
+    assert found["more_files"] == 48
+    narrowed = grep(store, "demo", ["number"], paths=["file1?.txt"])
+    assert {line["path"] for line in narrowed["lines"]} == {f"many/file1{n}.txt" for n in range(10)}
+    assert grep(store, "demo", ["nowhere at all"])["lines"] == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"), [([], {}), ([""], {}), (["a\nb"], {}), (["(("], {"regex": True})]
+)
+def test_what_no_line_can_have(store, texts, options):
+    with pytest.raises(Invalid):
+        grep(store, "demo", texts, **options)
 
 
 def test_blame_is_gits_blame(store, story):

@@ -169,7 +169,7 @@ _NARROWING = ("paths", "repos", "author", "ref", "since", "until", "status")
 @_filters
 def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
     """Show commits that touched a path, given as a part of it or as a glob."""
-    from clew.history.questions.touches import page_of_touches
+    from clew.history.questions.file_history import page_of_touches
 
     with _index(options) as store:
         found = page_of_touches(

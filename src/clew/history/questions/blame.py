@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from clew.history.lookup import page
 from clew.history.model import Repo
-from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
+from clew.history.repo_git import line_range, repo_git, resolve, tracked
 from clew.history.store.interface import HistoryStore
 from clew.kit.git import PLAIN_DIFF, seconds_of
 from clew.kit.text.diff import unquote

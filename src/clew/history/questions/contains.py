@@ -11,7 +11,7 @@ from typing import Any
 from clew.history.git.ref_files import RefFiles
 from clew.history.lookup import find_commit, page
 from clew.history.model import LAST_PLACE, Repo
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.history.store.interface import HistoryStore
 
 _KINDS = ("refs/heads", "refs/tags", "refs/remotes")

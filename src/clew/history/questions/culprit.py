@@ -14,8 +14,8 @@ from clew.history.lookup import span as ids_of
 from clew.history.model import Repo
 from clew.history.questions.blame import BlamedLine, porcelain
 from clew.history.questions.links import commit_links, named_commits
-from clew.history.questions.repo_git import line_range, repo_git, resolve, tracked
 from clew.history.questions.report import suspects_of_report
+from clew.history.repo_git import line_range, repo_git, resolve, tracked
 from clew.history.search.pathkind import path_kind
 from clew.history.store.interface import CommitRecord, HistoryStore
 from clew.kit.errors import Invalid, NotFound

@@ -200,8 +200,8 @@ COMMIT_TOOLS = (
     ),
     question(
         "culprit",
-        "Which commit caused a bug: who wrote the lines that a fix or FILE:START-END has, or which"
-        " commits fit a report, best first, with message and hunk. Reads the repository",
+        "Which commit caused a bug: who wrote the lines of a fix or FILE:START-END, or which commits"
+        " fit a report, best first",
         _culprit,
         Command(
             "culprit",

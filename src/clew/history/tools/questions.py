@@ -1,4 +1,4 @@
-"""Clew's own questions about history. They only read; those that start git say so.
+"""Clew's own questions about history. They only read.
 
 Required arguments go to the function that answers by position, the others by name. The command
 that asks a question is declared with it.
@@ -96,6 +96,12 @@ def _blame() -> Find:
     return blame
 
 
+def _grep() -> Find:
+    from clew.history.questions.grep import grep
+
+    return grep
+
+
 def _line_history() -> Find:
     from clew.history.questions.blame import line_history
 
@@ -128,6 +134,37 @@ def _unseen(found: JsonObject) -> Iterable[str]:
         yield f"Not searched: {found['unsearched']} commits, too large for the index or unreadable."
     elif not found["complete"]:
         yield "The search was cut short: narrow it with --path, --since or --until."
+
+
+def _by_file(found: JsonObject) -> Iterable[str]:
+    """The lines below their files, and the files of which no line is shown."""
+    path = within = None
+    for line in found["lines"]:
+        if line["path"] != path:
+            path, within = line["path"], None
+            yield path
+        if line["within"] not in ("", within):
+            within = line["within"]
+            yield f"    in {within}"
+        wrote = f"  ({line['sha'][:10]} {line['subject']})" if line["sha"] else ""
+        yield f"{line['number']:6}: {line['text']}{wrote}"
+    if not found["lines"]:
+        yield "Nothing found."
+    shown = {line["path"] for line in found["lines"]}
+    rest = [f"{one['path']} ({one['lines']})" for one in found["files"] if one["path"] not in shown]
+    if found["more_files"]:
+        rest.append(f"{found['more_files']} more files")
+    if rest:
+        yield f"Also in: {', '.join(rest)}"
+    if found["total"] > len(found["lines"]):
+        yield f"{len(found['lines'])} of {found['total']} lines; --path and --limit choose others."
+
+
+def _culprit_of_hit(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    first = next(iter(found["lines"]), None)
+    if first is None:
+        return None
+    return "culprit", {"repo": found["repo"], "target": f"{first['path']}:{first['number']}"}
 
 
 def _culprit_of_line(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
@@ -188,7 +225,7 @@ QUESTION_TOOLS = (
     ),
     history_tool(
         "search_memory",
-        "Sections of the Markdown notes that agents keep as their memory",
+        "Sections of the Markdown notes that agents keep",
         search_memory,
         command=Command(
             "search-memory",
@@ -253,8 +290,7 @@ QUESTION_TOOLS = (
     ),
     question(
         "pickaxe",
-        "Commits whose diff added, removed or moved a text (like git log -S; regex: -G), newest"
-        " first, the first of all last",
+        "Commits whose diff added, removed or moved a text (git log -S; regex: -G), newest first",
         _pickaxe,
         Command(
             "pickaxe",
@@ -311,7 +347,7 @@ QUESTION_TOOLS = (
     ),
     question(
         "blame",
-        "Who last touched lines of a file. Reads the repository",
+        "Who last touched lines of a file",
         _blame,
         Command(
             "blame",
@@ -344,8 +380,48 @@ QUESTION_TOOLS = (
         ),
     ),
     question(
+        "grep",
+        "Lines of the current files with one of the texts, a few of each file",
+        _grep,
+        Command(
+            "grep",
+            "Find lines in the files.",
+            "Find lines with one of these texts: a few of each file. Reads the repository.",
+            arguments="REPO TEXTS...",
+            options={
+                "regex": "TEXTS are extended regular expressions.",
+                "blame": "Show the commit that wrote each line.",
+                "paths": "--path PATH: Only these paths: parts or globs.",
+            },
+            notes=_by_file,
+        ),
+        then=_culprit_of_hit,
+        title="Find lines",
+        properties={
+            "repo": REPO,
+            "texts": STRINGS,
+            "regex": boolean("texts are regexes"),
+            "paths": STRINGS,
+            "blame": boolean("Add commits"),
+            "limit": limit_schema(20),
+        },
+        required=("repo", "texts"),
+        output=page_schema(
+            "lines",
+            {
+                **texts("path text within"),
+                "number": INTEGER,
+                **{key: nullable(STRING) for key in ("sha", "subject")},
+                "date": nullable(INTEGER),
+            },
+            files=records({"path": STRING, "lines": INTEGER}),
+            more_files=INTEGER,
+            **texts("repo rev"),
+        ),
+    ),
+    question(
         "line_history",
-        "All commits that changed lines of a file, newest first. Reads the repository",
+        "All commits that changed lines of a file, newest first",
         _line_history,
         Command(
             "line-history",

@@ -54,7 +54,7 @@ def search(arguments: JsonObject, call: Call) -> Answer:
 
 def touches(arguments: JsonObject, call: Call) -> Answer:
     """Commits that touched a path."""
-    from clew.history.questions.touches import find_touches
+    from clew.history.questions.file_history import find_touches
     from clew.history.reader import answered
 
     options = {name: arguments.get(name) for name in ("since", "repos")}
@@ -211,8 +211,8 @@ SEARCH_TOOLS = (
     ),
     history_tool(
         "find",
-        "Search commits by words, author, path, ref, time and status, with the lines that match, page"
-        " by page. Without query: all that pass, newest first",
+        "Search commits by words, author, path, ref, time, status; with matching lines, in pages."
+        " Without query: newest first",
         find,
         title="Find commits",
         original=False,

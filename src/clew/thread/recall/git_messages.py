@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.history.model import Repo
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.index.text_index import Text

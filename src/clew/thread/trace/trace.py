@@ -10,7 +10,7 @@ from typing import Any
 
 from clew.advisors.checks.traceability import Row, matrix, spec_link
 from clew.history.model import Repo
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.history.store.interface import CommitRecord, SizedMessage, any_phrase
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of

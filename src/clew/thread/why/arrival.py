@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.history.model import Repo
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.sessions.sharing.notes import CLEW

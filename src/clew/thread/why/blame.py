@@ -18,7 +18,7 @@ from pathlib import Path
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.files import open_regular
 from clew.kit.git import GitError, guard

@@ -12,7 +12,7 @@ from clew.history.lookup import get_commit
 from clew.history.model import Repo
 from clew.history.questions.issues import issue_refs
 from clew.history.questions.links import named_commits
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import PLAIN_DIFF, guard, run_git, seconds_of
 from clew.thread.rooms import Rooms

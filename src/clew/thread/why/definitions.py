@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from clew.history.model import Repo
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.history.search.pathkind import path_kind
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Item
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.paths import ARCHIVE, SPECS
 from clew.specs.files.ids import ancestors_of, is_usable

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from clew.history.model import Repo
 from clew.history.questions.file_history import path_changes
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.history.store.interface import Change, HistoryStore
 from clew.kit.git import GitError
 from clew.thread.rooms import Rooms

@@ -14,7 +14,7 @@ from pathlib import Path
 from clew.history.locations import find_location
 from clew.history.lookup import clean_path, find_record
 from clew.history.model import Repo
-from clew.history.questions.repo_git import line_range, repo_git
+from clew.history.repo_git import line_range, repo_git
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import GitError, guard
 from clew.kit.text.display import clipped, shown_text

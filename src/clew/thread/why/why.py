@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from clew.history.questions.repo_git import repo_git
+from clew.history.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError
 from clew.kit.text.display import clipped

@@ -47,7 +47,7 @@ def show(request: Request) -> Response:
 
 def _text(store: HistoryStore, repo_name: str, path: str) -> tuple[str, str]:
     """The file's text and, where it cannot be shown, why."""
-    from clew.history.questions.repo_git import repo_git, resolve, tracked
+    from clew.history.repo_git import repo_git, resolve, tracked
 
     repo = store.find_repo(repo_name)
     try:
