@@ -340,7 +340,7 @@ ADVISORS_TOOLS = (
     ),
     _tool(
         "refine_agent",
-        "Turn the vision's features into specs; then refine them with drafts that are checked. Safe to repeat",
+        "Turn the vision's features into specs, then refine them by checked drafts",
         handler=refine_agent,
         title="Vision to specs",
         effect=SETS,

@@ -231,7 +231,7 @@ COMMANDS_TOOLS = (
     ),
     _tool(
         "match",
-        "Search commands by action and target, within a domain, with an explanation.",
+        "Search commands by action and target, explained.",
         _match,
         title="Match commands",
         effect=READS,

@@ -28,7 +28,7 @@ def guide_tools(all_tools: AllTools) -> tuple[Tool, ...]:
     return (
         Tool(
             "clew_guide",
-            "How to use Clew here: what is set up, and which tool answers which question",
+            "How to use Clew here, and which tool answers what",
             title="Guide",
             face="clew",
             toolset="guide",
