@@ -13,7 +13,7 @@ from benchmarks.bench import Bench
 from benchmarks.subjects.originals import OriginalIndex
 from clew.history.model import CommitMeta, IndexedCommit, Repo
 from clew.history.store.sqlite import SqliteHistory
-from clew.history.sync.ingest import index_commit
+from clew.history.sync.diffs import index_commit
 
 HOW = (
     "The commits are made up: a vocabulary of 20,000 words as frequent as in a language, a tenth "

@@ -11,7 +11,7 @@ import zstandard
 from clew.advisors.actions.review_diff import _changes
 from clew.history.git.stream import _commit, _parse_log
 from clew.history.questions import blame
-from clew.history.sync.ingest import index_commit
+from clew.history.sync.diffs import index_commit
 from clew.kit.text.diff import file_diffs
 from clew.kit.text.redact import SecretLines, redact_patch
 from clew.thread.why.blame import _entries

@@ -15,7 +15,7 @@ from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.reader import reading_store
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.freshness import freshness, freshness_line
+from clew.history.sync.freshness import freshness, freshness_lines
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.paths import ProjectPaths
@@ -107,9 +107,9 @@ class Rooms:
 
     def _tell_freshness(self, repo: Repo) -> None:
         assert self.history is not None
-        line = freshness_line(freshness(self.history, [repo]))
-        if line:
-            self.lack("history", line)
+        lines = freshness_lines(freshness(self.history, [repo]))
+        if lines:
+            self.lack("history", " ".join(lines))
 
 
 def open_rooms(settings: Mapping[str, str] | None = None, project: str | None = None) -> Rooms:

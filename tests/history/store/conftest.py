@@ -10,7 +10,7 @@ import zstandard
 
 from clew.history.model import CommitMeta, Repo, first_id, last_id
 from clew.history.store.sqlite import SqliteHistory
-from clew.history.sync.ingest import UNREADABLE, index_commit
+from clew.history.sync.diffs import index_commit, unread_commit
 from clew.team.history.store import PostgresHistory
 
 DAY = 86_400
@@ -86,8 +86,7 @@ def commit(name, *changes, day=0, parents=(), body=None, author=ANN, committed=N
 
 def unread(name, **options):
     """A commit whose diff git could not read."""
-    whole = commit(name, **options)
-    return index_commit(whole.meta, UNREADABLE, (), zstandard.ZstdCompressor())
+    return unread_commit(commit(name, **options).meta)
 
 
 HISTORY = (

@@ -174,6 +174,8 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
         _settle_scope(tool, arguments, settings, every=every)
     answer = tool.handler({**arguments, **declared.given}, Call(settings=settings))
     data: Any = answer.data
+    if isinstance(data, dict) and data.get("freshness"):
+        _tell_freshness(data, declared.table)
     notes = tuple(declared.notes(data)) if declared.notes else ()
     own = view_of(data)
     if own is not None:
@@ -183,6 +185,18 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     if following:
         parts = (*parts, Hint(f"Next: {command_line(following['tool'], following['arguments'])}"))
     return Outcome(data, parts)
+
+
+def _tell_freshness(data: JsonObject, table: str) -> None:
+    """Say what the index does not have; of changes that are not searched, where it finds commits."""
+    from clew.cli.core.streams import say
+    from clew.history.sync.freshness import freshness_lines
+
+    found = dict(data["freshness"])
+    if "unsearched" in data or not table.startswith("commits"):
+        found.pop("unsearched", None)
+    for line in freshness_lines(found):
+        say(line)
 
 
 def command_line(name: str, arguments: JsonObject) -> str:

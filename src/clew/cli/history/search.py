@@ -210,12 +210,12 @@ def _asked(options: dict[str, Any], paths: tuple[str, ...] = ()) -> Filters:
 
 
 def _freshness(store: HistoryStore, names: tuple[str, ...]) -> dict[str, Any]:
-    """How fresh the index is; said on standard error when it is not."""
-    from clew.history.sync.freshness import freshness, freshness_line
+    """How fresh and whole the index is; said on standard error when it is not."""
+    from clew.history.sync.freshness import freshness, freshness_lines
 
     repos = [repo for repo in store.repos() if not names or repo.name in names]
     found = freshness(store, repos)
-    if line := freshness_line(found):
+    for line in freshness_lines(found):
         say(line)
     return found
 

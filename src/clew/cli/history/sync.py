@@ -142,7 +142,9 @@ def status(db: str | None) -> Outcome:
         for repo in repos
     )
     table = Table(("repo", "commits", "source", "last synced", "behind"), rows)
-    errors = [f"{r['name']}: {r['last_error']}" for r in repos if r["last_error"]]
+    errors = [
+        f"{r['name']}: {line}" for r in repos for line in (r["last_error"] or "").splitlines()
+    ]
     lacking = [f"{r.name}: {line}" for r in store.repos() for line in limit_lines(r)]
     return Outcome({"repos": repos}, (table, *errors, *lacking))
 

@@ -34,6 +34,15 @@ def readable_commits(root: Path, tips: Iterable[str]) -> tuple[list[str], list[s
     return list(ordered), list(unreadable)
 
 
+def any_readable(root: Path, shas: Iterable[str]) -> bool:
+    """Whether one of these commits can be read."""
+    objects = _Objects(root)
+    try:
+        return any(objects.parents(sha) is not None for sha in shas)
+    finally:
+        objects.close()
+
+
 class _Objects:
     """Commit objects by name, from one process that is started again when damage ends it."""
 

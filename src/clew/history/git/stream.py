@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from clew.history.git.ref_files import limits
 from clew.history.model import CommitMeta
-from clew.kit.git import PLAIN_DIFF, GitError, open_git
+from clew.kit.git import PLAIN_DIFF, GitError, open_git, run_git
 
 _FIELDS = 10
 _FORMAT = "%H%x00%T%x00%P%x00%aN%x00%aE%x00%ad%x00%cN%x00%cE%x00%cd%x00%B%x00"
@@ -56,6 +57,7 @@ def listed_commits(repository: Path, shas: Sequence[str]) -> Iterator[CommitMeta
 def _read_log(repository: Path, revisions: Sequence[str], *order: str) -> Iterator[CommitMeta]:
     process = open_git(
         *_PLAIN,
+        *_without_mailmap(repository),
         "log",
         *order,
         "--date=raw",
@@ -77,6 +79,14 @@ def _read_log(repository: Path, revisions: Sequence[str], *order: str) -> Iterat
             raise GitError("git could not read the history to its end")
     finally:
         _end(process)
+
+
+def _without_mailmap(repository: Path) -> tuple[str, ...]:
+    """Options by which git does not stop at a map of people that a partial clone lacks."""
+    if "partial" not in limits(repository):
+        return ()
+    asked = ("rev-parse", "--verify", "--quiet", "HEAD:.mailmap")
+    return () if run_git(*asked, cwd=repository, check=False) else ("-c", "mailmap.blob=")
 
 
 def _parse_log(process: subprocess.Popen[bytes]) -> Iterator[CommitMeta]:
@@ -138,10 +148,14 @@ def split_message(message: str) -> tuple[str, str | None]:
 
 
 class DiffReader:
-    """Diffs of batches of commits from one long-lived git process."""
+    """Diffs of batches of commits from one long-lived git process.
 
-    def __init__(self, repository: Path) -> None:
+    With `trees_only` they are raw lines: which files differ, found without reading the files.
+    """
+
+    def __init__(self, repository: Path, *, trees_only: bool = False) -> None:
         self._repository = repository
+        self._shape = ("-M100%",) if trees_only else ("-p", "-M")
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
         self._is_slow = False
@@ -234,8 +248,7 @@ class DiffReader:
             "--stdin",
             "-r",
             "--raw",
-            "-p",
-            "-M",
+            *self._shape,
             "--root",
             "--always",
             *PLAIN_DIFF,

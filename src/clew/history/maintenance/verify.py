@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
-from clew.history.git.stream import DiffReader, read_commits
+from clew.history.git.stream import read_commits
 from clew.history.model import CommitMeta, IndexedCommit, Repo
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.ingest import index_commit
+from clew.history.sync.diffs import indexed_commits
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.git import run_git
 
-_BATCH = 48
 _SHOWN = 100
 
 
@@ -40,8 +37,10 @@ def verify_repo(store: HistoryStore, repo: Repo, sample: int | None = None) -> d
     common = [meta for sha, meta in wanted.items() if sha in indexed]
     if sample is not None and sample < len(common):
         common = random.Random().sample(common, sample)  # noqa: S311 - no secret
-    for batch in _batches(common):
-        _compare_batch(report, store, repo, root, batch)
+    with closing(indexed_commits(root, repo, iter(common))) as batches:
+        for batch in batches:
+            for expected in batch:
+                _compare(report, store, repo, expected)
     return report.data(len(wanted), len(common), is_synced=bool(tips))
 
 
@@ -95,28 +94,6 @@ def _compare_sets(report: _Report, wanted: set[str], indexed: set[str]) -> None:
         report.add("missing", sha, "is in git and not in the index")
     for sha in sorted(indexed - wanted):
         report.add("extra", sha, "is in the index, and git does not reach it")
-
-
-def _batches(commits: list[CommitMeta]) -> Iterator[list[CommitMeta]]:
-    for start in range(0, len(commits), _BATCH):
-        yield commits[start : start + _BATCH]
-
-
-def _compare_batch(
-    report: _Report, store: HistoryStore, repo: Repo, root: Path, batch: list[CommitMeta]
-) -> None:
-    reader = DiffReader(root)
-    try:
-        diffs = reader.receive(batch, reader.send(batch))
-    finally:
-        reader.close()
-    compressor = zstandard.ZstdCompressor(level=1)
-    for meta, diff in zip(batch, diffs, strict=True):
-        if diff is None and len(batch) > 1:
-            _compare_batch(report, store, repo, root, [meta])
-            continue
-        expected = index_commit(meta, diff, repo.ignored, compressor)
-        _compare(report, store, repo, expected)
 
 
 def _compare(report: _Report, store: HistoryStore, repo: Repo, expected: IndexedCommit) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.history.git.ref_files import RefFiles, limits
-from clew.history.lookup import page
+from clew.history.lookup import page, time_range
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
@@ -27,11 +27,16 @@ def freshness(store: HistoryStore, repos: Sequence[Repo]) -> dict[str, Any]:
 
     `stale` is null when that is unknown. Repositories that are not fresh are listed, with
     how many commits are missing where new commits still lie as single files, else null.
-    `limits` names clones that were made without old commits or objects.
+    `limits` names clones that were made without old commits or objects; `unsearched` counts
+    commits whose changes no answer can see, because they are too large or git could not read them.
     """
     outdated = [entry for repo in repos if (entry := _state_of(store, repo))]
     lacking = {repo.name: found for repo in repos if (found := limits(Path(repo.local_path)))}
-    beside = {"limits": dict(list(lacking.items())[:_MOST_LISTED])} if lacking else {}
+    beside: dict[str, Any] = {}
+    if lacking:
+        beside["limits"] = dict(list(lacking.items())[:_MOST_LISTED])
+    if unsearched := store.without_patch(repos, time_range(None, None), None):
+        beside["unsearched"] = unsearched
     if not outdated:
         return {"stale": False, **beside}
     name = f" --repo {outdated[0]['repo']}" if len(outdated) == 1 else ""
@@ -54,12 +59,25 @@ def limit_lines(repo: Repo) -> list[str]:
     return [_LIMITS[one] for one in limits(Path(repo.local_path))]
 
 
-def freshness_line(found: dict[str, Any]) -> str | None:
-    """The same as one line for people; None when the index is fresh."""
-    if not found["stale"]:
-        return None
-    stale = [entry for entry in found["repos"] if entry["stale"]]
-    return f"The index is behind: {', '.join(map(_counted, stale))}. Run: {found['sync']}"
+def unsearched_line(count: int) -> str:
+    """How many commits a search does not see, for people."""
+    return (
+        f"Not searched: the changes of {count} commit{'s'[: count != 1]}, too large or unreadable."
+    )
+
+
+def freshness_lines(found: dict[str, Any]) -> list[str]:
+    """The same for people; nothing when the index is fresh and whole."""
+    lines = []
+    if found["stale"]:
+        stale = [entry for entry in found["repos"] if entry["stale"]]
+        named = ", ".join(map(_counted, stale))
+        lines.append(f"The index is behind: {named}. Run: {found['sync']}")
+    for name, lacking in found.get("limits", {}).items():
+        lines += [f"{name}: {_LIMITS[one]}." for one in lacking]
+    if "unsearched" in found:
+        lines.append(unsearched_line(found["unsearched"]))
+    return lines
 
 
 def _counted(entry: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.store.vectors import WITH_SYNC, VectorFile, vectors_path
 from clew.history.sync.clones import fetch_clone
-from clew.history.sync.ingest import SyncResult, sync_repo
+from clew.history.sync.ingest import SyncResult, has_lost_commits, sync_repo
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.locks import HeldLock, try_lock
 
@@ -86,8 +86,10 @@ def _rebuild(store: HistoryStore, repo: Repo, progress: Progress | None) -> Sync
 
 def _refuse_worse(store: HistoryStore, repo: Repo, fresh: HistoryStore, copied: Repo) -> None:
     """Keep the old index when git can now read less than it could then."""
+    before, now = (one.state(of.repo_id).error for one, of in ((store, repo), (fresh, copied)))
+    is_less = has_lost_commits(now) and not has_lost_commits(before)
     unread = len(fresh.unread_commits(copied.repo_id))
-    if not fresh.tips(copied.repo_id) or unread > len(store.unread_commits(repo.repo_id)):
+    if is_less or unread > len(store.unread_commits(repo.repo_id)):
         raise Invalid(
             f"git cannot read all of '{repo.name}' now; what was indexed is kept",
             "Run 'git fsck' in the repository.",
