@@ -168,6 +168,7 @@ SESSION_COMMANDS: Table = {
     "blame": ("clew.cli.sessions:blame", "Show the session behind each line of a file."),
     "stats": ("clew.cli.sessions:stats", "Count sessions, edits, tokens and cost."),
     "index": ("clew.cli.sessions:index", "Read what is new in the transcripts."),
+    "capture": ("clew.cli.sessions:capture", "Read one session when it ends; hooks run this."),
     "export": ("clew.cli.sessions:export", "Write requests as git notes, or as Markdown."),
     "import": ("clew.cli.sessions:import_shared", "Take over what others noted on commits."),
     "off": ("clew.cli.sessions:off", "Read no transcripts any more."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 100
 _LONGEST_WORDS = 1500
+_LONGEST = 1_000_000  # of what a hook hands over
 
 sessions = LazyGroup(
     name="sessions",
@@ -66,7 +68,7 @@ def index(*, takes_all: bool, file: str | None, project: str | None) -> Outcome:
     from clew.sessions.index.sqlite import opened_index
     from clew.sessions.room import updater
 
-    only = Path(file).expanduser().absolute() if file else None
+    only = str(Path(file).expanduser().absolute()) if file else None
     with opened_index() as found:
         report = updater(found, takes_all=takes_all).update(_project(project), only=only)
         known = found.sessions(_filter(project, everywhere=takes_all), 1_000_000)
@@ -260,6 +262,21 @@ def blame(path: str, rev: str, project: str | None) -> Outcome:
         f"were changed by a person since, {counts['unknown']} have no evidence."
     )
     return Outcome({"path": named, "lines": data, "counts": counts}, (table, told, *_notes(report)))
+
+
+@command()
+@click.argument("event", required=False)
+def capture(event: str | None) -> Outcome:
+    """Read the session that a hook of an agent program names, in EVENT or on standard input.
+
+    `clew setup HOST --capture` has the program run this. It prints nothing, and it never fails: the
+    agent must not notice.
+    """
+    from clew.sessions.room import captured
+
+    given = event if event is not None else "" if sys.stdin.isatty() else sys.stdin.read(_LONGEST)
+    report = captured(given)
+    return Outcome(vars(report) if report else {"read": 0})
 
 
 @command()

@@ -67,6 +67,31 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """A hook at the end of a turn or session: its file, its place in it, and its form.
+
+    `line_member` is the one that has the command line; None where the program takes a list of words.
+    """
+
+    file: str
+    member: tuple[str, ...]
+    format: Format = "json"
+    line_member: str | None = "command"
+    is_nested: bool = True  # the hook is in a list of hooks for one matcher
+    version: int | None = None  # of the file's form
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the member is the program itself, of which there can be only one."""
+        return self.line_member is None
+
+    def entry(self, line: str) -> dict[str, Any]:
+        """The hook that runs a command line."""
+        hook = {"type": "command", str(self.line_member): line}
+        return {"hooks": [hook]} if self.is_nested else hook
+
+
+@dataclass(frozen=True)
 class Host:
     """One agent host, as data.
 
@@ -93,6 +118,7 @@ class Host:
     own_variable: str = ""
     own_default: str = "{home}"
     after_in_project: str = ""
+    capture: Capture | None = None
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -32,7 +32,7 @@ def config_path(
     if not templates:
         known = " and ".join(host.scopes)
         raise UsageError(f"{host.title} has no {scope} scope", f"It knows: {known}.")
-    candidates = [_filled(template, host, project, system) for template in templates]
+    candidates = [filled(template, host, project, system) for template in templates]
     return next((path for path in candidates if path.exists()), candidates[0])
 
 
@@ -56,13 +56,14 @@ def _sign(host: Host, project: Path | None) -> str | None:
     for mark in host.marks:
         if "{project}" in mark and project is None:
             continue
-        path = _filled(mark, host, project)
+        path = filled(mark, host, project)
         if path.exists():
             return f"{short(path)} exists"
     return None
 
 
-def _filled(template: str, host: Host, project: Path | None, system: System | None = None) -> Path:
+def filled(template: str, host: Host, project: Path | None, system: System | None = None) -> Path:
+    """A path template of the host on this machine."""
     home = Path.home()
     places = {
         "home": home,
@@ -72,6 +73,8 @@ def _filled(template: str, host: Host, project: Path | None, system: System | No
     }
     own = os.environ.get(host.own_variable) if host.own_variable else None
     places["own"] = Path(own or host.own_default.format(**places)).expanduser()
+    # Claude Code has its settings in ~/.claude, but its servers beside that directory.
+    places["config"] = Path(own) if own else home / ".claude"
     return Path(template.format(**places))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clew.hosts.model import Host, Shape, System
+from clew.hosts.model import Capture, Host, Shape, System
 from clew.kit.errors import UsageError
 
 _STDIO = {"type": "stdio"}
@@ -29,6 +29,7 @@ _TABLE = (
         ),
         programs=("claude",),
         marks=("{home}/.claude", "{own}/.claude.json"),
+        capture=Capture("{config}/settings.json", ("hooks", "Stop")),
     ),
     Host(
         key="claude-desktop",
@@ -101,6 +102,7 @@ _TABLE = (
         ),
         programs=("codex",),
         marks=("{own}",),
+        capture=Capture("{own}/config.toml", ("notify",), format="toml", line_member=None),
     ),
     Host(
         key="gemini",
@@ -115,6 +117,7 @@ _TABLE = (
         ),
         programs=("gemini",),
         marks=("{home}/.gemini",),
+        capture=Capture("{home}/.gemini/settings.json", ("hooks", "SessionEnd")),
     ),
     Host(
         key="opencode",
@@ -148,6 +151,13 @@ _TABLE = (
         ),
         programs=("copilot",),
         marks=("{own}",),
+        capture=Capture(
+            "{own}/hooks/clew.json",
+            ("hooks", "sessionEnd"),
+            line_member="bash",
+            is_nested=False,
+            version=1,
+        ),
     ),
     Host(
         key="qwen",
@@ -165,6 +175,7 @@ _TABLE = (
         ),
         programs=("qwen",),
         marks=("{own}",),
+        capture=Capture("{own}/settings.json", ("hooks", "Stop")),
     ),
 )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.catalog.faces import FACES
+from clew.hosts.capture import CAPTURE, remove_hook_in
 from clew.hosts.files.instructions import BLOCK, remove_block, remove_skill
 from clew.hosts.files.ledger import Ledger, Record, open_ledger, read_ledger
 from clew.hosts.model import Scope
@@ -72,7 +73,7 @@ def left_over(actions: list[Action]) -> list[Action]:
             "path": record.path,
             "host": record.host,
             "part": part,
-            "undo": f"{_target(record, part).setup_line()} --remove",
+            "undo": f"{_setup_line(record, part)} --remove",
         }
         for record, part in chosen_parts(read_ledger(), None, everything=True)
         if record.kind == "host" and not record.project and (record.path, part) not in gone
@@ -107,6 +108,11 @@ def _action(record: Record, part: str, status: str, problem: str | None) -> Acti
 
 
 def _undone(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> tuple[str, str | None]:
+    if part == CAPTURE:
+        found = remove_hook_in(
+            ledger, find_host(str(record.host)), Path(record.path), dry_run=dry_run
+        )
+        return found.status, None
     if record.kind == "host":
         report = _unregistered(ledger, record, part, dry_run=dry_run)
         return report.status, report.problem
@@ -117,6 +123,12 @@ def _undone(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> tupl
 
 def _unregistered(ledger: Ledger, record: Record, face: str, *, dry_run: bool) -> Report:
     return unregister_in(ledger, _target(record, face), force=False, dry_run=dry_run)
+
+
+def _setup_line(record: Record, part: str) -> str:
+    if part == CAPTURE:
+        return f"clew setup {record.host} --capture"
+    return _target(record, part).setup_line()
 
 
 def _target(record: Record, face: str) -> Target:

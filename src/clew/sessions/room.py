@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from clew.kit import jsontext
 from clew.kit.errors import ClewError, NotFound, Unavailable
 from clew.kit.text.display import clipped, shown_text
 from clew.sessions.index.interface import Filter, Found
@@ -19,6 +20,8 @@ from clew.sessions.readers.table import READERS
 # What a question reads before it answers; `clew sessions index` reads everything.
 MOST_BYTES = 200 * 1024 * 1024
 SHOWN_ID = 13
+# What programs hand to a hook: the transcript, or the session's id, which is in its name.
+_NAMES = ("transcript_path", "session_id", "sessionId", "thread-id")
 
 
 def updater(index: SqliteIndex, *, takes_all: bool = False) -> Updater:
@@ -38,6 +41,22 @@ def current_index(project: Path) -> Iterator[tuple[SqliteIndex, Report]]:
     """The index with what is new of a project."""
     with opened_index() as index:
         yield index, updater(index).update(project, most_bytes=MOST_BYTES)
+
+
+def captured(event: str) -> Report | None:
+    """Read the session that a hook's event names, if its project was opened; None where it cannot."""
+    try:
+        data = jsontext.loads(event)
+    except ValueError:
+        data = None
+    given = data if isinstance(data, dict) else {}
+    named = [given.get(name) for name in _NAMES]
+    only = next((one for one in named if isinstance(one, str) and one), None)
+    try:
+        with opened_index() as index:
+            return updater(index).update(only=only)
+    except ClewError:
+        return None
 
 
 def found_turns(project: Path, words: Sequence[str], limit: int) -> list[Found]:

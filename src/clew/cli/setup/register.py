@@ -49,6 +49,7 @@ target_options = combined(
 @flag("--print", "only_print", "Show the entry; change nothing.")
 @flag("--check", "only_check", "Check the entry and the server.")
 @flag("--remove", "Remove the entry.")
+@flag("--capture", "Instead of the server, add a hook that reads a session when it ends.")
 @flag("--dry-run", "Show what would be done; change nothing.")
 @flag("--force", "Overwrite an entry that Clew did not write; keep one that fails.")
 def setup(  # noqa: PLR0913 - one parameter per option
@@ -60,6 +61,7 @@ def setup(  # noqa: PLR0913 - one parameter per option
     only_print: bool,
     only_check: bool,
     remove: bool,
+    capture: bool,
     dry_run: bool,
     force: bool,
 ) -> Outcome:
@@ -71,6 +73,10 @@ def setup(  # noqa: PLR0913 - one parameter per option
     """
     if only_print + only_check + remove > 1:
         raise UsageError("--print, --check and --remove exclude each other", "Choose one.")
+    if capture:
+        if only_print or only_check:
+            raise UsageError("--capture goes with --remove and --dry-run only", "Choose one.")
+        return _captured(host, project, remove=remove, dry_run=dry_run)
     target = choose_target(host, scope, face, project)
     if only_print:
         return _printed(target)
@@ -79,6 +85,25 @@ def setup(  # noqa: PLR0913 - one parameter per option
     if remove:
         return _removed(unregister(target, force=force, dry_run=dry_run), dry_run=dry_run)
     return _registered(register(target, force=force, dry_run=dry_run), project, dry_run=dry_run)
+
+
+def _captured(host_key: str, project: str | None, *, remove: bool, dry_run: bool) -> Outcome:
+    """Add or remove the hook of a host."""
+    from clew.hosts.capture import add_hook, remove_hook
+
+    host = find_host(host_key)
+    if remove:
+        report = remove_hook(host, dry_run=dry_run)
+    else:
+        report = add_hook(host, checkout_root_or_none(project), dry_run=dry_run)
+    sentences = _REMOVED if remove else _WRITTEN
+    told = sentences[report.status].format(face="the hook")
+    parts = [f"{host.title}: {'would be: ' * dry_run}{told}.\nFile: {short(report.path)}"]
+    if report.command:
+        parts.append(f"Runs: {' '.join(report.command)}")
+    if report.status == "written" and not dry_run:
+        parts.append(f"Undo: clew setup {host.key} --capture --remove")
+    return Outcome({**report.data(), "dry_run": dry_run}, tuple(parts))
 
 
 def choose_target(host_key: str, scope: Scope | None, face: str, project: str | None) -> Target:

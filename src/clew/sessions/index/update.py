@@ -48,10 +48,10 @@ class Updater:
         self,
         project: Path | None = None,
         *,
-        only: Path | None = None,
+        only: str | None = None,
         most_bytes: int | None = None,
     ) -> Report:
-        """Read what is new of the opened projects; `only` one file, and not more than so much."""
+        """Read what is new of the opened projects; `only` one file or id, and not more than so much."""
         report = Report()
         if self.index.setting(OFF):
             report.is_off = True
@@ -65,7 +65,7 @@ class Updater:
         known = self.index.known()
         for reader in (make() for make in READERS):
             for source in _discovered(reader, around):
-                if only is not None and source.path != only:
+                if only is not None and only not in source.key:
                     continue
                 report.looked_at += 1
                 before = known.get(source.key)
