@@ -74,7 +74,7 @@ def filled(template: str, host: Host, project: Path | None, system: System | Non
     own = os.environ.get(host.own_variable) if host.own_variable else None
     places["own"] = Path(own or host.own_default.format(**places)).expanduser()
     # Claude Code has its settings in ~/.claude, but its servers beside that directory.
-    places["config"] = Path(own) if own else home / ".claude"
+    places["config"] = Path(own or f"{home}/.claude")
     return Path(template.format(**places))
 
 
