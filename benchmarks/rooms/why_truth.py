@@ -235,7 +235,7 @@ class Judge:
 
     def _together(self, text: str, source: str) -> str:
         changed = self.git.changed(self.sha)
-        bulk = re.fullmatch(r"one of (\d+) files that the commit changed", text)
+        bulk = re.fullmatch(r"the commit changed (\d+) files", text)
         if bulk:
             return _true(len(changed) == int(bulk[1]))
         listed = text.split(": ", 1)[1]

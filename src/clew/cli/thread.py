@@ -72,7 +72,7 @@ def _gap_lines(made: Trace) -> list[str]:
         lines.append(
             f"Of the {share['lines']} lines that the last {share['commits']} commits added, "
             f"{share['share']:.0%} hang on a spec; {share['lines_by_origin']['session']} of the "
-            f"others were written by agents, {share['lines_by_origin']['person']} by people."
+            "others come from sessions of agents that are known here."
         )
     return lines
 

@@ -92,6 +92,7 @@ def _drawn(table: Table) -> str:
     aged = tuple(tuple(_aged(cell) for cell in row) for row in table.rows)
     shown = _safe(Table(table.columns, aged, table.title))
     console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+    shown = _without_addresses(shown, console.width)
     drawn = _blocks(shown) if console.width < NARROW else _grid(shown, console.width)
     with console.capture() as captured:
         if table.title:
@@ -99,6 +100,17 @@ def _drawn(table: Table) -> str:
         console.print(drawn)
     lines = captured.get().removesuffix("\n").split("\n")
     return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def _without_addresses(table: Table, width: int) -> Table:
+    """The table without the addresses of its authors, if it is too wide with them."""
+    rows = (table.columns, *table.rows)
+    wide = sum(max(len(row[at]) for row in rows) + 2 for at in range(len(table.columns)))
+    if wide - 2 <= width or not {"author", "email"}.issubset(table.columns):
+        return table
+    at = table.columns.index("email")
+    columns, *rest = (row[:at] + row[at + 1 :] for row in rows)
+    return Table(columns, tuple(rest), table.title)
 
 
 def _aged(cell: str) -> str:

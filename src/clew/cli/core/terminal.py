@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import TextIO
 
 _NARROWEST = 40
@@ -45,3 +46,11 @@ def wrapped(text: str, indent: str = "", later: str | None = None) -> str:
             break_long_words=False, break_on_hyphens=False,
         ) or [""]  # fmt: skip
     return "\n".join(lines)
+
+
+def headed(cells: Iterable[tuple[str, Mapping[str, Any]]], title: str) -> str:
+    """Short cells, each in its style, and a title behind them that breaks at words."""
+    shown = [(cell, style) for cell, style in cells if cell]
+    plain = "".join(f"{cell}  " for cell, _ in shown)
+    begin = "".join(f"{styled(cell, **style)}  " for cell, style in shown)
+    return begin + styled(wrapped(title, plain, "    ")[len(plain) :], bold=True)

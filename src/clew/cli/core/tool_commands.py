@@ -43,6 +43,7 @@ _SETTINGS = {
     "project": project_option,
 }
 _TYPES: dict[str, type] = {"integer": int, "number": float}
+_TELLING_SHARE = 0.005
 _DATES = ("since", "until")
 _COMPLETIONS = {"target": complete_target, "task": complete_spec}
 # The options that many tools share; what a tool's command says itself goes before them.
@@ -291,6 +292,8 @@ def _cell(key: str, value: Any) -> str:
         return "never" if value is None else Day(value)
     if key in ("sha", "tip", "head"):
         return value[:12] if value else "?"
+    if key in ("share", "confidence"):
+        return f"{value:.0%}" if value >= _TELLING_SHARE or not value else "<1%"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

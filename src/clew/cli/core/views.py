@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.cli.core.hints import own_commands
-from clew.cli.core.terminal import is_terminal, styled, wrapped
+from clew.cli.core.terminal import headed, is_terminal, styled, wrapped
 from clew.kit.errors import ClewError
 from clew.kit.files import write_atomic
 from clew.kit.outcome import Day, Drawn
@@ -87,9 +87,9 @@ def _hit_parts(found: JsonObject) -> tuple[str, ...]:
     """Hits, best first: what it is, the line that answers, and the command that opens it."""
     lines: list[str] = []
     for hit in found["hits"]:
-        when = "" if hit.get("time") is None else f"  {_when(hit['time'])}"
-        lines.append(f"{styled(hit['kind'], fg='cyan')}{styled(when, dim=True)}")
-        lines[-1] += f"  {styled(_safe(hit['title']), bold=True)}"
+        when = "" if hit.get("time") is None else _when(hit["time"])
+        cells = ((hit["kind"], {"fg": "cyan"}), (when, {"dim": True}))
+        lines.append(headed(cells, _safe(hit["title"])))
         if hit["snippet"] and hit["snippet"] != hit["title"]:
             lines.append(wrapped(_safe(hit["snippet"]), "    "))
         lines.append(f"    {styled(own_commands(_safe(hit['call'])), dim=True)}")

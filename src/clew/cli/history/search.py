@@ -21,7 +21,7 @@ from clew.cli.core.options import (
 )
 from clew.cli.core.streams import say
 from clew.cli.core.surroundings import Surroundings, current_face
-from clew.cli.core.terminal import is_terminal, styled
+from clew.cli.core.terminal import headed, is_terminal, styled, width
 from clew.cli.core.tool_commands import command_line
 from clew.history.search.filters import Filters
 from clew.history.search.query import Term
@@ -32,6 +32,7 @@ from clew.kit.text.display import clipped, terminal_text
 from clew.kit.times import ago_text
 
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
+_LEAST_SEEN = 20
 _COLOURS = {"added": "green", "removed": "red", "context": None}
 _LONGEST_SUBJECT, _LONGEST_LINE = 120, 160
 _filters = combined(
@@ -276,23 +277,32 @@ def _heading(head: tuple[Day, str, str, str, str]) -> str:
     watched = is_terminal(sys.stdout)
     when = ago_text(day.seconds) if watched else day
     cells = (
-        styled(when, dim=True),
-        styled(terminal_text(repo), fg="cyan"),
-        styled(sha, fg="yellow"),
-        styled(terminal_text(author), dim=True),
-        styled(terminal_text(subject), bold=True),
+        (when, {"dim": True}),
+        (terminal_text(repo), {"fg": "cyan"}),
+        (sha, {"fg": "yellow"}),
+        (terminal_text(author), {"dim": True}),
     )
-    return "  ".join(cell for cell in cells if cell)
+    return headed(cells, terminal_text(subject))
 
 
 def _shown_line(line: dict[str, Any], terms: tuple[Term, ...]) -> str:
     """A line of a file as `path:number: +text`, with what was looked for made bold."""
     from clew.history.search.snippets import marks
 
-    text, colour, at, shown = line["text"][:_LONGEST_LINE], _COLOURS[line["kind"]], 0, ""
+    place = f"{terminal_text(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}"
+    text = _seen(line["text"][:_LONGEST_LINE], len(place))
+    colour, at, shown = _COLOURS[line["kind"]], 0, ""
     for begin, end in marks(text, terms):
         shown += styled(terminal_text(text[at:begin]), fg=colour)
         shown += styled(terminal_text(text[begin:end]), fg=colour, bold=True, underline=True)
         at = end
     shown += styled(terminal_text(text[at:]), fg=colour)
-    return f"{terminal_text(line['path'])}:{line['line']}: {_SIGNS[line['kind']]}{shown}"
+    return f"{place}{shown}"
+
+
+def _seen(text: str, before: int) -> str:
+    """A line of code as one line of the terminal; as it is in a pipe."""
+    if not is_terminal(sys.stdout):
+        return text
+    plain, room = text.strip(), max(_LEAST_SEEN, width() - before - 5)
+    return plain if len(plain) <= room else f"{plain[: room - 1]}…"

@@ -188,6 +188,12 @@ def _history_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonOb
     return first and ("file_history", {"repo": found["repo"], "path": first["path"]})
 
 
+def _bus_factor(found: JsonObject) -> list[str]:
+    if found["owners"]:
+        return [f"Bus factor: {found['bus_factor']}"]
+    return ["No commit of this branch touched it: `clew log` shows what there is."]
+
+
 def _owners_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
     first = next(iter(found["paths"]), None)
     return first and ("owners", {"repo": first["repo"], "path": first["path"]})
@@ -454,7 +460,7 @@ QUESTION_TOOLS = (
             "Show who knows a file or directory, by the number and age of their changes.",
             arguments="REPO [PATH]",
             table="owners: author email commits lines last_touch share",
-            notes=lambda found: [f"Bus factor: {found['bus_factor']}"],
+            notes=_bus_factor,
         ),
         then=_busiest_below,
         title="Owners of a path",

@@ -72,6 +72,8 @@ _SIGNS = {
     "along": "changes along",
 }
 _LONGEST_QUESTION = 1500
+# A name of several words, or a long one: others are those of built-in functions, too.
+_TELLING_NAME = re.compile(r"\w+_\w+|[A-Za-z][a-z0-9]+[A-Z]\w*|\w{9,}")
 
 
 @dataclass
@@ -167,14 +169,17 @@ def _file_statements(tree: Tree, task: _Task, files: Sequence[Likely]) -> list[S
     for name, places in list(tree.definitions(task.text).items())[:_MOST_SYMBOLS]:
         shown = ", ".join(f"{at.path}:{at.definition.start}" for at in places[:_MOST_PLACES])
         more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-        callers = _callers(tree, name, places) if len(places) <= _MOST_PLACES else ""
+        callers = _callers(tree, places) if len(places) <= _MOST_PLACES else ""
         text = f"{name} ({places[0].definition.kind}): {shown}{more}{callers}"
         statements.append(Statement("symbols", text, f"symbol:{name}", USUAL, can_shrink=True))
     return statements
 
 
-def _callers(tree: Tree, name: str, places: Sequence[Place]) -> str:
+def _callers(tree: Tree, places: Sequence[Place]) -> str:
+    """Who calls it, if a call of that name can mean nothing else here."""
     last = places[0].definition.name
+    if not _TELLING_NAME.fullmatch(last) or len(tree.symbols.definitions([last])[last]) > 1:
+        return ""
     found = []
     for path, outline in tree.symbols.outlines(tree.symbols.files_with([last])).items():
         for called, line in outline.calls:

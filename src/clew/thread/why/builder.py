@@ -236,7 +236,7 @@ class WhyBuilder:
         if not others:
             return
         if len(commit.files) > _MOST_TOLD:
-            words = f"one of {len(commit.files)} files that the commit changed"
+            words = f"the commit changed {len(commit.files)} files"
             self.say("together", words, commit.source, LATE)
             return
         tests = [path for path in others if path_kind(path) == "test"]
@@ -322,4 +322,4 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
 def head_of(commit: Commit | Message | Related, *, subject: bool = True) -> str:
     """A commit in one line."""
     head = f"{commit.sha[:12]} {day_text(commit.date)} {commit.author}"
-    return f"{head}: {commit.subject}" if subject else head
+    return f"{head}: {clipped(commit.subject, MOST_TEXT)}" if subject else head

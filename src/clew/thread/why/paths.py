@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ from clew.history.repo_git import repo_git
 from clew.history.store.interface import Change, HistoryStore
 from clew.kit.git import GitError
 from clew.thread.rooms import Rooms
+from clew.thread.why.commits import read_commit
 
 _MOST_READ = 100_000
+_MOST_MOVES = 8
 
 
 class PathHistory(NamedTuple):
@@ -32,9 +35,35 @@ def file_story(rooms: Rooms, repo: Repo, path: str) -> PathHistory:
     return _logged(repo, path, "--follow")
 
 
-def directory_story(repo: Repo, path: str) -> PathHistory:
-    """The commits that touched files in a directory."""
-    return _logged(repo, path)
+def directory_story(rooms: Rooms, repo: Repo, path: str) -> PathHistory:
+    """The commits that touched files in a directory, under its earlier names, too."""
+    story = _logged(repo, path)
+    shas, here = list(story.shas), path
+    for _ in range(_MOST_MOVES):
+        before = _moved_from(rooms, repo, shas[-1], here) if shas and story.is_whole else None
+        if before is None:
+            break
+        older = _logged(repo, before, start=f"{shas[-1]}^")
+        if not older.shas:
+            break
+        story, here = older, before
+        shas += story.shas
+    return PathHistory(tuple(dict.fromkeys(shas)), story.is_whole, story.first_path)
+
+
+def _moved_from(rooms: Rooms, repo: Repo, sha: str, path: str) -> str | None:
+    """The directory that a commit moved here, if most of what came did so by that."""
+    commit = read_commit(rooms, repo, sha)
+    files = [one for one in commit.files if one[0].startswith(f"{path}/")] if commit else []
+    came = Counter(
+        old[: -len(new) + len(path)]
+        for new, _, old in files
+        if old and old.endswith(new[len(path) :]) and not old.startswith(f"{path}/")
+    )
+    if not came:
+        return None
+    best, count = came.most_common(1)[0]
+    return best if best and 2 * count >= len(files) else None
 
 
 def _indexed(history: HistoryStore, repo: Repo, path: str) -> PathHistory:
@@ -51,10 +80,10 @@ def _indexed(history: HistoryStore, repo: Repo, path: str) -> PathHistory:
     return PathHistory(shas, kept[-1].status == "A", kept[-1].path)
 
 
-def _logged(repo: Repo, path: str, *options: str) -> PathHistory:
+def _logged(repo: Repo, path: str, *options: str, start: str = "HEAD") -> PathHistory:
     words = ("log", "-z", "-M", "--name-status", "--format=%x01%H", "-n", str(_MOST_READ))
     try:
-        out = repo_git(repo, *words, *options, "HEAD", "--", path)
+        out = repo_git(repo, *words, *options, start, "--", path)
     except GitError:
         return PathHistory((), is_whole=False, first_path=path)
     shas: list[str] = []

@@ -169,7 +169,7 @@ def _add_path(builder: WhyBuilder, target: Target) -> None:
     if target.kind == "file":
         story = file_story(builder.rooms, builder.repo, path)
     else:
-        story = directory_story(builder.repo, path)
+        story = directory_story(builder.rooms, builder.repo, path)
     if not story.shas:
         raise NotFound(f"{builder.repo.name} has no commit that touched {path}")
     builder.chain.append(Link(target.kind, path))
