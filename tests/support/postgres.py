@@ -65,7 +65,9 @@ def free_port():
 class PostgresServer:
     """One server on loopback, in a directory of its own."""
 
-    def __init__(self, place=None, port=None):
+    def __init__(self, place=None, port=None, host=None):
+        """On loopback, or on one of several hosts."""
+        self.host = host
         self.bin = binaries()
         self.place = Path(place or tempfile.mkdtemp(prefix="clew-pg-"))
         self.port = port or free_port()
@@ -95,15 +97,39 @@ class PostgresServer:
 
     def start(self, **settings):
         said = (f"-c{key}={value}" for key, value in {**_SETTINGS, **settings}.items())
-        log = (self.place / "log").open("ab")
-        with log:
+        words = [self.bin / "postgres", "-D", self.data, "-p", str(self.port),
+                 "-c", f"listen_addresses={self._listens}", "-k", "", *said]  # fmt: skip
+        is_inside = self.host is not None and self.host.address != "127.0.0.1"
+        command = self.host.command(words, _user()) if is_inside else words
+        with (self.place / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self.bin / "postgres", "-D", self.data, "-p", str(self.port),
-                 "-c", "listen_addresses=127.0.0.1", "-k", "", *said],
-                stdout=log, stderr=log, user=_user(), cwd="/",
-            )  # fmt: skip
+                command, stdout=log, stderr=log, user=None if is_inside else _user(), cwd="/"
+            )
         self.wait()
         return self
+
+    @property
+    def _listens(self):
+        return "127.0.0.1" if self.host is None else self.host.address
+
+    def admit(self):
+        """Let other hosts in, and copies that follow this server."""
+        with (self.data / "pg_hba.conf").open("a") as rules:
+            rules.write("host all all 10.0.0.0/8 trust\nhost replication all 10.0.0.0/8 trust\n")
+        return self
+
+    def follow(self, first):
+        """Be a copy of another server, and stay one."""
+        self.own(self.place)
+        self.place.chmod(0o755)
+        words = ("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "--checkpoint=fast")
+        where = ("-h", first._listens, "-p", str(first.port), "-U", "clew")
+        self.run(*words, *where, "--no-sync")
+        return self
+
+    def promote(self):
+        """Be the server that takes writes from now on."""
+        self.execute("SELECT pg_promote()")
 
     def wait(self):
         limit = time.monotonic() + 60
@@ -128,7 +154,7 @@ class PostgresServer:
         shutil.rmtree(self.place, ignore_errors=True)
 
     def address(self, database="postgres"):
-        return f"postgresql://clew@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://clew@{self._listens}:{self.port}/{database}"
 
     def execute(self, statement, database="postgres"):
         with psycopg.connect(self.address(database), autocommit=True) as connection:

@@ -23,7 +23,7 @@ _MIGRATING = 1
 _PATIENCE = 20.0
 _FIRST_NAP = 0.05
 _LONGEST_NAP = 1.0
-_AGAIN = ("SELECT", "WITH", "BEGIN")
+_AGAIN = ("SELECT", "WITH", "BEGIN", "LISTEN")
 _HINT = "See that PostgreSQL runs and that the address is right: CLEW_DATABASE, or --database."
 
 
@@ -80,6 +80,13 @@ class Database:
     def rows(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> list[Row]:
         """What a statement finds."""
         return self._run(statement, values).fetchall()
+
+    def named_rows(
+        self, statement: str, values: Sequence[object] = ()
+    ) -> tuple[list[str], list[Row]]:
+        """What a statement finds, and the names of its columns."""
+        cursor = self._run(statement, values)
+        return [column.name for column in cursor.description or ()], cursor.fetchall()
 
     def row(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> Row | None:
         """The first row that a statement finds."""
@@ -238,6 +245,8 @@ def _complete(address: str, *, writes: bool) -> str:
         "tcp_user_timeout": 20_000,
         "target_session_attrs": "read-write" if writes else "any",
     }
+    if not writes and given.get("target_session_attrs") == "read-write":
+        given["target_session_attrs"] = "primary"  # this session itself is read-only
     options = f"-c jit=off -c default_transaction_read_only={'off' if writes else 'on'}"
     given["options"] = f"{options} {given.get('options', '')}".strip()
     return make_conninfo("", **{**usual, **given})

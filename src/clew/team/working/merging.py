@@ -32,6 +32,9 @@ def merge_to_remote(orders: Orders, order: Order, clone: Path, branch: str) -> s
         for _ in range(_TRIES):
             orders.renew(order)
             run_network_git("fetch", "--quiet", "origin", cwd=clone, protocols=_PROTOCOLS)
+            # Whoever had the lease before may have merged it late: never twice.
+            if (done := merged_as(clone, order)) is not None:
+                return done
             base = git_line(clone, "rev-parse", f"refs/remotes/origin/{main}")
             made = _merged(clone, base, branch, order)
             lease = f"--force-with-lease=refs/heads/{main}:{base}"

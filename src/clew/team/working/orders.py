@@ -8,14 +8,14 @@ worker goes on from there. PostgreSQL's own clock is the only one that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 import psycopg
 
-from clew.kit.errors import Conflict, NotFound
+from clew.kit.errors import Conflict, NotFound, Unavailable
 from clew.team.database import Database
 
 _CHANNEL = "clew_orders"
@@ -111,9 +111,9 @@ class Orders:
     ) -> str | None:
         """Keep an order for another while, and say what is on the remote; what is asked of it."""
         row = self.database.row(
-            "UPDATE work_orders SET leased_until = now() + make_interval(secs => %s),"
+            "WITH kept AS (UPDATE work_orders SET leased_until = now() + make_interval(secs => %s),"
             " branch = coalesce(%s, branch), snapshot = coalesce(%s, snapshot)"
-            f" WHERE {_MINE} RETURNING request",
+            f" WHERE {_MINE} RETURNING request) SELECT request FROM kept",
             (self._lease, branch, snapshot, *_identity(order)),
         )
         if row is None:
@@ -191,11 +191,12 @@ class Orders:
     def changes(self, seconds: float) -> Iterator[None]:
         """Something may have changed: told by the database, or after so many seconds in any case."""
         while True:
-            self.database.run("LISTEN " + _CHANNEL)
+            with suppress(Unavailable):  # whoever looks finds out by itself
+                self.database.run("LISTEN " + _CHANNEL)
             yield
             try:
                 next(iter(self.database.connection.notifies(timeout=seconds, stop_after=1)), None)
-            except psycopg.OperationalError:
+            except (psycopg.OperationalError, Unavailable):
                 continue  # the connection is opened again, and looks before it listens
 
     def _tell(self) -> None:

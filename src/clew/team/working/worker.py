@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from clew.team.working.orders import LeaseLost, Order, Orders
 
 PROTOCOLS = ("https", "http", "ssh", "git", "file")
 _LOOK_SECONDS = 2.0
+_PATIENCE = 120.0  # for a remote that cannot be reached
+_AGAIN_SECONDS = 1.0
 _CHUNK = 16 * 1024
 _STOPPED = {"pause": "paused", "takeover": "paused", "cancel": "cancelled"}
 
@@ -127,35 +130,72 @@ class _Turn:
         self._pushed: str | None = None
         self._read = 0
         self._said = 0
+        self._renewed = time.monotonic()
 
     def work(self) -> None:
-        self._fetch()
+        self._insist(self._fetch)
         if (merged := merged_as(self._clone, self._order)) is not None:
             self._orders.end(self._order, "finished", f"merged as {merged}")
             return
         process = self._start()
         asked = None
         for _ in self._orders.changes(min(_LOOK_SECONDS, self._worker.lease_seconds / 4)):
-            self._push()
-            request = self._orders.renew(self._order, branch=self._branch, snapshot=self._pushed)
-            self._send_log()
+            request = self._told()
             if request is not None and asked is None:
                 asked = request
                 _clew("pause", self._order.spec_id, cwd=self._clone)
             if process.poll() is not None:
                 break
+        self._insist(self._tell_all)
+        self._insist(lambda: self._finish(process.returncode, asked))
+
+    def _told(self) -> str | None:
+        """What is asked of this turn; while the database or the remote is away, nothing."""
+        try:
+            return self._tell_all()
+        except LeaseLost:
+            raise
+        except ClewError:
+            if time.monotonic() - self._renewed > self._worker.lease_seconds:
+                raise LeaseLost("The database is away for longer than the lease") from None
+            return None
+
+    def _tell_all(self) -> str | None:
+        """Put what there is on the remote and in the database; what is asked of this turn."""
+        self._orders.renew(self._order)
+        self._renewed = time.monotonic()
         self._push()
+        request = self._orders.renew(self._order, branch=self._branch, snapshot=self._pushed)
         self._send_log()
-        self._finish(process.returncode, asked)
+        return request
+
+    def _insist(self, what: Callable[[], object]) -> None:
+        """Do it until it is done or the lease is lost, though something is away for a while."""
+        limit = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                what()
+            except LeaseLost:
+                raise
+            except ClewError as error:
+                if time.monotonic() > limit:
+                    raise
+                self._worker.tell(f"{self._order.spec_id}: {error.message}; trying again")
+                time.sleep(_AGAIN_SECONDS)
+            else:
+                return
 
     def _fetch(self) -> None:
-        with PostgresHistory.read(self._worker.address) as store:
+        with closing(PostgresHistory.read(self._worker.address)) as store:
             url = store.find_repo(self._order.project).remote_url or ""
+        shutil.rmtree(self._clone, ignore_errors=True)
         _git("clone", "--quiet", "--", url, str(self._clone), cwd=self._place)
         (self._place / "spec").write_text(self._order.spec_id, encoding="utf-8")
         remote = f"refs/remotes/origin/{self._branch}"
-        if run_git("rev-parse", "--verify", "--quiet", remote, cwd=self._clone, check=False):
-            run_git("branch", self._branch, remote, cwd=self._clone)  # another turn's work
+        tip = run_git("rev-parse", "--verify", "--quiet", remote, cwd=self._clone, check=False)
+        if tip:  # another turn's work
+            self._pushed = tip.decode().strip()
+            run_git("branch", self._branch, remote, cwd=self._clone)
 
     def _start(self) -> subprocess.Popen[bytes]:
         words = ["work", self._order.spec_id, "--no-watch", "--no-merge"]
@@ -172,7 +212,9 @@ class _Turn:
         tip = run_git("rev-parse", "--verify", "--quiet", ref, cwd=self._clone, check=False)
         if not tip or tip.decode().strip() == self._pushed:
             return
-        _git("push", "--quiet", "--force", "origin", f"{ref}:{ref}", cwd=self._clone)
+        # By what was there: a worker whose lease ended unnoticed overwrites nothing.
+        lease = f"--force-with-lease={ref}:{self._pushed or ''}"
+        _git("push", "--quiet", lease, "origin", f"{ref}:{ref}", cwd=self._clone)
         self._pushed = tip.decode().strip()
 
     def _send_log(self) -> None:
