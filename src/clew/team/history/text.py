@@ -48,20 +48,23 @@ from clew.team.history.lexemes import (
 
 _AT_ONCE = 272  # a little more than a search ranks, so that it knows of more without another look
 _SCORED = 136
+_GROWTH = 3  # bits by which a part of the history is at most larger than the one before
 _SAMPLE = LEVELS[0]  # how common a word is shows in the newest commits: so many bits of places
 _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
-# Words that are rare count more; a long diff counts less. `words || ''` reads a long value once.
+# Words that are rare count more; a long diff counts less. An array holds a long value as it was
+# read, so that it is read once.
 _SCORES = f"""
     WITH wanted AS MATERIALIZED (
-        SELECT id, words || '' AS words FROM commit_text WHERE id = ANY(%s)
+        SELECT id, ARRAY[words] AS words FROM commit_text WHERE id = ANY(%s)
     )
     SELECT t.id, 10 * sum(w.rarity * (
-        2 * ts_rank('{NAMED_WEIGHTS}', t.words, w.in_names)
-        + CASE WHEN w.in_diff IS NULL THEN 0 ELSE ts_rank('{DIFF_WEIGHTS}', t.words, w.in_diff) END
-        )) / (1 + %s * ln(1 + length(t.words)))
+        2 * ts_rank('{NAMED_WEIGHTS}', t.words[1], w.in_names)
+        + CASE WHEN w.in_diff IS NULL THEN 0
+          ELSE ts_rank('{DIFF_WEIGHTS}', t.words[1], w.in_diff) END
+        )) / (1 + %s * ln(1 + length(t.words[1])))
     FROM wanted t CROSS JOIN unnest(%s::tsquery[], %s::tsquery[], %s::float8[])
         AS w(in_names, in_diff, rarity)
-    GROUP BY t.id, length(t.words)
+    GROUP BY t.id, length(t.words[1])
 """
 _LENGTH_COUNTS = 0.25
 # The partition by the whole of it, and the span so that no index can tell: else the planner may
@@ -137,18 +140,19 @@ class PostgresText(PostgresBase):
         if found is None or found[0] is None:
             return
         low, high = found
-        for bits in (*LEVELS, None):
-            if low > high:
-                return
-            # A whole part at least, up to where one begins.
-            if bits is None:
-                part = (low, high)
-            elif earliest:
-                part = (low, min(high, ((low >> bits) + 2 << bits) - 1))
-            else:
-                part = (max(low, (high >> bits) - 1 << bits), high)
-            yield from self._part(query, part, bits, condition, extra, earliest=earliest)
+        size, seen, count = 2 << LEVELS[0], 0, 0
+        while low <= high:
+            part = (
+                (low, min(high, low + size - 1)) if earliest else (max(low, high - size + 1), high)
+            )
+            for rows in self._part(
+                query, part, coarseness(part), condition, extra, earliest=earliest
+            ):
+                count += len(rows)
+                yield rows
             low, high = (part[1] + 1, high) if earliest else (low, part[0] - 1)
+            seen += size
+            size = _next_size(size, seen, count)
 
     def _part(
         self,
@@ -385,6 +389,12 @@ class PostgresText(PostgresBase):
             if number in found:
                 _, subject, body, *rest = found[number]
                 yield MessageRecord(number, shown(subject), shown_or_none(body), *rest)
+
+
+def _next_size(size: int, seen: int, count: int) -> int:
+    """How much history to read next: as much as may hold what is asked for at once, and no more."""
+    enough = seen * _AT_ONCE // max(count, 1)
+    return max(size, min(enough, size << _GROWTH))
 
 
 def _found(repos: Collection[Repo]) -> str:
