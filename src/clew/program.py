@@ -13,7 +13,9 @@ from clew.catalog.service import CatalogService
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
+    from clew.advisors.conversation.store import ConversationStore
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
     from clew.catalog.model import Tool
@@ -30,6 +32,18 @@ def offer_engines() -> None:
     from clew.team.history.engine import PostgresEngine
 
     offer(PostgresEngine(), "clew.team.history.pickaxe")
+
+
+def keep_conversations(address: str) -> None:
+    """Keep conversations of the advisors in a team's database, for all its servers."""
+    from clew.advisors.conversation.store import keep_elsewhere
+
+    def opened() -> AbstractContextManager[ConversationStore]:
+        from clew.team.servers.conversations import opened_conversations
+
+        return opened_conversations(address)
+
+    keep_elsewhere(opened)
 
 
 def work_wiring() -> Wiring:
@@ -142,6 +156,8 @@ def build_service(
     if "advisors" in toolsets:
         from clew.advisors.prompts import AdvisorSource
 
+        if options.get("database"):
+            keep_conversations(options["database"])
         sources.append(AdvisorSource())
     if "commands" in toolsets:
         from clew.commands.tools import CommandSource

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clew.catalog.faces import Face
     from clew.catalog.helpers import Helpers
     from clew.catalog.service import Around
+    from clew.protocol.http.sessions import SessionBook
     from clew.protocol.kernel.tasks import TaskDesk
     from clew.team.identity.server import TeamServer
 
@@ -32,7 +33,12 @@ def build_kernel(
 ) -> Kernel:
     """The kernel that serves what these options select."""
     service = build_service(face, options, helpers, around_call, tools_only=tools_only)
-    return Kernel(service, secret=_secret, tasks=_open_tasks if service.has_slow_tools else None)
+    shared = options.get("database")
+    return Kernel(
+        service,
+        secret=lambda: _secret(shared),
+        tasks=(lambda kernel: _open_tasks(kernel, shared)) if service.has_slow_tools else None,
+    )
 
 
 def serve_stdio(face: Face, options: Mapping[str, str]) -> int:
@@ -49,22 +55,30 @@ def serve_stdio(face: Face, options: Mapping[str, str]) -> int:
     return serve(kernel)
 
 
-def _secret() -> bytes:
+def _secret(shared: str | None) -> bytes:
+    if shared:
+        from clew.team.servers.shared_secret import shared_secret
+
+        return shared_secret(shared, "state")
     from clew.kit.project import load_secret
 
     return load_secret("state")
 
 
-def _open_tasks(kernel: Kernel) -> TaskDesk:
+def _open_tasks(kernel: Kernel, shared: str | None) -> TaskDesk:
     import sqlite3
 
     from clew.kit.project import clew_home
-    from clew.protocol.kernel.task_store import TaskStore
+    from clew.protocol.kernel.task_store import SqliteTasks
     from clew.protocol.kernel.tasks import TaskDesk
 
+    if shared:
+        from clew.team.servers.tasks import PostgresTasks
+
+        return TaskDesk(kernel, PostgresTasks(shared))
     directory = clew_home() / "tasks"
     try:
-        return TaskDesk(kernel, TaskStore(directory))
+        return TaskDesk(kernel, SqliteTasks(directory))
     except (OSError, sqlite3.Error) as error:
         raise Unavailable(
             f"Tasks cannot be kept in {directory}: {error}",
@@ -96,9 +110,12 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
     host = options.get("host", "127.0.0.1")
     listener = open_listener(host, options.get("port", "8765"))
     token = None if gate is not None else load_token(host, options)
+    book = _open_book(options.get("database"))
     try:
-        return run(kernel, listener, host=host, token=token, gate=gate)
+        return run(kernel, listener, host=host, token=token, gate=gate, book=book)
     finally:
+        if book is not None:
+            book.close()
         if team is not None:
             team.close()
         if helpers is not None:
@@ -113,6 +130,15 @@ def _open_team(face: Face, options: Mapping[str, str]) -> TeamServer | None:
     from clew.team.identity.server import TeamServer
 
     return TeamServer(options, offered_tools(face, options))
+
+
+def _open_book(shared: str | None) -> SessionBook | None:
+    """Where servers of one database know sessions together; none for a server alone."""
+    if not shared:
+        return None
+    from clew.team.servers.sessions import PostgresSessions
+
+    return PostgresSessions(shared)
 
 
 def _open_helpers(face: Face, options: Mapping[str, str]) -> Helpers | None:

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from clew.protocol.kernel.task_store import TaskStore
+from clew.protocol.kernel.task_store import SqliteTasks
 from tests.support.client import (
     CLARIAD,
     EVERYTHING,
@@ -198,7 +198,7 @@ def test_small_things_that_were_wrong():
 
 
 def test_only_one_server_goes_on_with_an_answered_task(tmp_path):
-    stores = [TaskStore(tmp_path) for _ in range(4)]
+    stores = [SqliteTasks(tmp_path) for _ in range(4)]
     asked = {"q": {"method": "elicitation/create", "params": {}}}
     for attempt in range(10):
         task_id = f"task-{attempt}"

@@ -16,7 +16,7 @@ from clew.doctor.model import Subject
 from clew.history.store.sqlite import SqliteHistory, migrations
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import open_database, problem_of, read_migrations
-from clew.protocol.kernel.task_store import TaskStore
+from clew.protocol.kernel.task_store import SqliteTasks
 from clew.work.journal.sqlite import SqliteJournal
 from tests.history.index import new_index
 from tests.security.surfaces import call
@@ -28,7 +28,7 @@ from tests.support.repos import Repository
 @contextmanager
 def opened_tasks(path):
     """The store of tasks in this file's directory."""
-    with closing(TaskStore(path.parent)) as made:
+    with closing(SqliteTasks(path.parent)) as made:
         yield made
 
 

@@ -433,12 +433,21 @@ class Everything(Service):
         return [word for word in ("paris", "park", "party") if word.startswith(value)]
 
 
-def make_kernel(task_directory):
-    from clew.protocol.kernel.task_store import TaskStore
+def make_kernel(task_directory, database=None):
+    from clew.protocol.kernel.task_store import SqliteTasks
     from clew.protocol.kernel.tasks import TaskDesk
 
+    if database is None:
+        return Kernel(
+            Everything(), tasks=lambda kernel: TaskDesk(kernel, SqliteTasks(Path(task_directory)))
+        )
+    from clew.team.servers.shared_secret import shared_secret
+    from clew.team.servers.tasks import PostgresTasks
+
     return Kernel(
-        Everything(), tasks=lambda kernel: TaskDesk(kernel, TaskStore(Path(task_directory)))
+        Everything(),
+        secret=lambda: shared_secret(database, "state"),
+        tasks=lambda kernel: TaskDesk(kernel, PostgresTasks(database, alive_seconds=6)),
     )
 
 
@@ -446,9 +455,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", default="0")
     parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--database")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        kernel = make_kernel(directory)
+        kernel = make_kernel(directory, arguments.database)
         if arguments.stdio:
             from clew.protocol.stdio.server import serve
 
@@ -457,7 +467,12 @@ def main():
         from clew.protocol.http.token import open_listener
 
         listener = open_listener("127.0.0.1", arguments.port)
-        return run(kernel, listener, host="127.0.0.1", token=None)
+        book = None
+        if arguments.database:
+            from clew.team.servers.sessions import PostgresSessions
+
+            book = PostgresSessions(arguments.database)
+        return run(kernel, listener, host="127.0.0.1", token=None, book=book)
 
 
 if __name__ == "__main__":

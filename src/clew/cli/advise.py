@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,10 @@ def list_conversations(limit: int) -> Outcome:
 def _store() -> AbstractContextManager[ConversationStore]:
     from clew.advisors.conversation.store import opened_store
 
+    if address := os.environ.get("CLEW_DATABASE"):
+        from clew.program import keep_conversations
+
+        keep_conversations(address)
     return opened_store()
 
 

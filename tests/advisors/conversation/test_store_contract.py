@@ -1,8 +1,8 @@
-"""What every store of conversations must do; a second implementation adds itself to STORES."""
+"""What every store of conversations must do: the user's file, and a team's database."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -11,13 +11,24 @@ from clew.advisors.conversation.store import Conversation, StoredDocument, Turn,
 from clew.advisors.documents.model import Facts, Item
 from clew.kit.errors import Invalid, NotFound
 
-STORES = {"sqlite": opened_store}
 
-
-@pytest.fixture(params=STORES.values(), ids=STORES)
+@pytest.fixture(params=["sqlite", "postgresql"])
 def store(request):
     with ExitStack() as opened:
-        yield opened.enter_context(request.param())
+        yield opened.enter_context(opener(request)())
+
+
+def opener(request):
+    """What opens the store again and again."""
+    if request.param == "sqlite":
+        return opened_store
+    from clew.team.database import Database, migrate
+    from clew.team.servers.conversations import opened_conversations
+
+    address = request.getfixturevalue("team_database")
+    with closing(Database(address)) as database:
+        migrate(database)
+    return lambda: opened_conversations(address)
 
 
 def document(text, name="vision", path="docs/vision.md"):

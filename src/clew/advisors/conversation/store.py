@@ -1,4 +1,4 @@
-"""Where conversations are kept: the interface of a store, and the SQLite file of a user.
+"""Where conversations are kept: the interface of a store, its SQL, and the SQLite file of a user.
 
 A turn is written in one transaction, and only upon the version that it was made from. Whoever
 comes second gets no version and makes the turn anew, so that nobody's words are lost.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -182,9 +182,22 @@ def _check_size(what: str, size: int, most: int) -> None:
         )
 
 
-@contextmanager
-def opened_store() -> Iterator[ConversationStore]:
+_Opener = Callable[[], AbstractContextManager[ConversationStore]]
+_elsewhere: list[_Opener] = []
+
+
+def keep_elsewhere(opener: _Opener | None) -> None:
+    """Keep conversations in another store than the user's file; None for that file again."""
+    _elsewhere[:] = [] if opener is None else [opener]
+
+
+def opened_store() -> AbstractContextManager[ConversationStore]:
     """The store, for the length of a call."""
+    return _elsewhere[0]() if _elsewhere else _opened_file()
+
+
+@contextmanager
+def _opened_file() -> Iterator[ConversationStore]:
     path = database_path()
     private_directory(path.parent)
     try:
@@ -195,21 +208,37 @@ def opened_store() -> Iterator[ConversationStore]:
         raise database_refusal("The store of conversations", path, error) from error
 
 
-class _SqliteStore(ConversationStore):
-    """One file for all servers of a user; the caller closes its connection."""
+Values = tuple[object, ...]
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
 
-    def _rows(self, statement: str, *values: object) -> list[dict[str, Any]]:
-        return [dict(row) for row in self._database.execute(statement, values)]
+class SqlConversations(ConversationStore):
+    """Conversations in tables; how a database is asked, each engine says for itself."""
+
+    @abstractmethod
+    def rows(self, statement: str, values: Values = ()) -> list[dict[str, Any]]:
+        """What a statement finds."""
+
+    @abstractmethod
+    def run(self, statement: str, values: Values = ()) -> None:
+        """Execute a statement."""
+
+    @abstractmethod
+    def alone(self, conversation_id: str) -> AbstractContextManager[object]:
+        """One transaction, in which nobody else writes to a conversation."""
+
+    @abstractmethod
+    def one_state(self) -> AbstractContextManager[object]:
+        """Several statements that see one state."""
 
     def load(self, conversation_id: str) -> Conversation:
-        with _one_state(self._database):
-            found = self._rows("SELECT * FROM conversations WHERE id = ?", conversation_id)
-            documents = self._rows(
-                "SELECT *, max(version) FROM documents WHERE conversation = ? GROUP BY name",
-                conversation_id,
+        """A conversation as it is now; an unknown one is empty."""
+        with self.one_state():
+            found = self.rows("SELECT * FROM conversations WHERE id = ?", (conversation_id,))
+            documents = self.rows(
+                "SELECT * FROM documents WHERE conversation = ? AND version ="
+                " (SELECT max(d.version) FROM documents d WHERE"
+                " d.conversation = documents.conversation AND d.name = documents.name)",
+                (conversation_id,),
             )
         if not found:
             return Conversation(conversation_id)
@@ -218,108 +247,123 @@ class _SqliteStore(ConversationStore):
         return Conversation(**{**found[0], "facts": facts}, documents=last)
 
     def append(self, before: Conversation, turn: Turn) -> int | None:
+        """Write a turn of checked size upon its version; None if that is no longer the last."""
         version, now = before.version + 1, utc_now()
         facts = jsontext.dumps(turn.facts.as_json())
         arguments = clipped(jsontext.dumps(turn.arguments), _LONGEST_NOTE)
-        with writing(self._database) as database:
-            known = self._rows("SELECT version FROM conversations WHERE id = ?", before.id)
+        with self.alone(before.id):
+            known = self.rows("SELECT version FROM conversations WHERE id = ?", (before.id,))
             if (known[0]["version"] if known else 0) != before.version:
                 return None
-            database.execute(
+            self.run(
                 "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
                 " SET title = excluded.title, project = excluded.project,"
                 " version = excluded.version, updated = excluded.updated, facts = excluded.facts",
                 (before.id, turn.title, turn.project, version, now, now, facts),
             )
-            database.execute(
+            self.run(
                 "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
                 (before.id, version, now, turn.tool, arguments, turn.summary),
             )
-            database.executemany(
-                "INSERT INTO documents VALUES (:conversation, :name, :version, :kind, :title,"
-                " :project, :path, :draft, :text, :authors)",
-                [_row(before.id, version, document) for document in turn.documents],
-            )
-            _prune(database, before.id, version)
+            for document in turn.documents:
+                self.run(
+                    "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    _row(before.id, version, document),
+                )
+            self._prune(before.id, version)
         return version
 
     def version_of_document(
         self, conversation_id: str, name: str, version: int
     ) -> StoredDocument | None:
-        found = self._rows(
+        """One version of a document."""
+        found = self.rows(
             "SELECT * FROM documents WHERE conversation = ? AND name = ? AND version = ?",
-            *(conversation_id, name, version),
+            (conversation_id, name, version),
         )
         return _document(found[0]) if found else None
 
     def written_to(self, project: str, path: str) -> StoredDocument | None:
-        found = self._rows(
+        """The last document that was saved in this file."""
+        found = self.rows(
             "SELECT documents.* FROM documents JOIN conversations ON conversations.id = conversation"
             " WHERE documents.project = ? AND path = ?"
             " ORDER BY conversations.updated DESC, documents.version DESC LIMIT 1",
-            *(project, path),
+            (project, path),
         )
         return _document(found[0]) if found else None
 
     def recent(self, limit: int = 50) -> list[dict[str, Any]]:
-        return self._rows(
+        """The conversations, the last one used first."""
+        return self.rows(
             "SELECT id, title, project, version, created, updated,"
             " (SELECT count(DISTINCT name) FROM documents WHERE conversation = id) AS documents"
             " FROM conversations ORDER BY updated DESC, id LIMIT ?",
-            min(max(limit, 1), MOST_LISTED),
+            (min(max(limit, 1), MOST_LISTED),),
         )
 
     def history(self, conversation_id: str) -> tuple[list[dict[str, Any]], list[StoredDocument]]:
-        turns = self._rows(
+        """The turns of a conversation in order, and all versions of its documents by name."""
+        turns = self.rows(
             "SELECT version, at, tool, arguments, summary FROM turns WHERE conversation = ?"
             " ORDER BY version",
-            conversation_id,
+            (conversation_id,),
         )
-        documents = self._rows(
+        documents = self.rows(
             "SELECT * FROM documents WHERE conversation = ? ORDER BY name, version",
-            conversation_id,
+            (conversation_id,),
         )
         return turns, [_document(one) for one in documents]
 
     def remove(self, conversation_id: str) -> None:
-        with writing(self._database) as database:
-            database.execute("DELETE FROM turns WHERE conversation = ?", (conversation_id,))
-            database.execute("DELETE FROM documents WHERE conversation = ?", (conversation_id,))
-            database.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+        """Take a conversation out, if it is there."""
+        with self.alone(conversation_id):
+            self.run("DELETE FROM turns WHERE conversation = ?", (conversation_id,))
+            self.run("DELETE FROM documents WHERE conversation = ?", (conversation_id,))
+            self.run("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+    def _prune(self, conversation_id: str, version: int) -> None:
+        """Forget the oldest turns and versions; the last version of each document always stays."""
+        self.run(
+            "DELETE FROM turns WHERE conversation = ? AND version <= ?",
+            (conversation_id, version - MOST_TURNS),
+        )
+        self.run(
+            "DELETE FROM documents WHERE conversation = ? AND version <= ? AND version <"
+            " (SELECT max(d.version) FROM documents d"
+            " WHERE d.conversation = documents.conversation AND d.name = documents.name)",
+            (conversation_id, version - MOST_VERSIONS),
+        )
 
 
-@contextmanager
-def _one_state(database: sqlite3.Connection) -> Iterator[None]:
-    """Several statements that see one state."""
-    database.execute("BEGIN")
-    try:
-        yield
-    finally:
-        database.execute("COMMIT")
+class _SqliteStore(SqlConversations):
+    """One file for all servers of a user; the caller closes its connection."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def rows(self, statement: str, values: Values = ()) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._database.execute(statement, values)]
+
+    def run(self, statement: str, values: Values = ()) -> None:
+        self._database.execute(statement, values)
+
+    def alone(self, conversation_id: str) -> AbstractContextManager[object]:
+        return writing(self._database)
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        self._database.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._database.execute("COMMIT")
 
 
-def _prune(database: sqlite3.Connection, conversation_id: str, version: int) -> None:
-    """Forget the oldest turns and versions; the last version of each document always stays."""
-    database.execute(
-        "DELETE FROM turns WHERE conversation = ? AND version <= ?",
-        (conversation_id, version - MOST_TURNS),
-    )
-    database.execute(
-        "DELETE FROM documents WHERE conversation = ? AND version <= ? AND version <"
-        " (SELECT max(d.version) FROM documents d"
-        " WHERE d.conversation = documents.conversation AND d.name = documents.name)",
-        (conversation_id, version - MOST_VERSIONS),
-    )
-
-
-def _row(conversation_id: str, version: int, document: StoredDocument) -> dict[str, Any]:
-    authors = jsontext.dumps(document.authors)
-    return {
-        **vars(document),
-        "conversation": conversation_id,
-        "version": version,
-        "authors": authors,
-    }
+def _row(conversation_id: str, version: int, document: StoredDocument) -> tuple[object, ...]:
+    names = ("kind", "title", "project", "path", "draft", "text")
+    kept = (vars(document)[name] for name in names)
+    return (conversation_id, document.name, version, *kept, jsontext.dumps(document.authors))
 
 
 def _document(row: dict[str, Any]) -> StoredDocument:

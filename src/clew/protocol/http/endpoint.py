@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from starlette.responses import Response
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from clew.protocol.kernel.kernel import Kernel
 
 GOING_AWAY = "The server goes away before the answer is ready."
+_Given = TypeVar("_Given")
 _KEEP_ALIVE_SECONDS = 15.0
 _STATUS = {
     PARSE_ERROR: 400,
@@ -102,6 +103,11 @@ class Endpoint:
         self._sessions = sessions
         self._guard = guard
         self._waiting: WeakSet[Mailbox] = WeakSet()
+        sessions.pass_on_to(
+            lambda message, session: kernel.handle(
+                message, session.connection, session.connection.send
+            )
+        )
 
     def give_up(self) -> None:
         """Answer what is still under way: there is no more time for it."""
@@ -157,16 +163,18 @@ class Endpoint:
             check_parameter_headers(request.headers, schema, arguments)
 
     async def _post_legacy(self, request: Request, message: object, caller: Caller) -> Response:
-        session = self._session(request, message, caller)
+        session = await self._aside(lambda: self._session(request, message, caller))
         if isinstance(session, Response):
             return session
         if _needs_no_answer(message):
             self._kernel.handle(message, session.connection, session.connection.send)
+            await self._aside(lambda: self._sessions.keep(session, _for_a_call(message)))
             return Response(status_code=202)
         mailbox = self._mailbox(message)
         self._kernel.handle(message, session.connection, mailbox.put, mailbox.end)
         # In this era a client that hangs up has not cancelled; it says so when it does.
         response = await self._respond(request, mailbox, _do_nothing, modern=False)
+        await self._aside(lambda: self._sessions.keep(session))
         if _is_initialize(message):
             response.headers["Mcp-Session-Id"] = session.id
         return response
@@ -180,7 +188,13 @@ class Endpoint:
         session = self._sessions.find(session_id, caller)
         if session is None:
             return refusal(404, "Unknown session. Initialize again.")
+        if self._sessions.is_shared:  # the handshake may have been with another server
+            self._kernel.subscriptions.welcome(session.connection)
         return session
+
+    async def _aside(self, work: Callable[[], _Given]) -> _Given:
+        """What is asked of sessions; not on the loop where a database answers."""
+        return await asyncio.to_thread(work) if self._sessions.is_shared else work()
 
     def _mailbox(self, message: object) -> Mailbox:
         mailbox = Mailbox(message)
@@ -201,11 +215,12 @@ class Endpoint:
 
     async def get(self, request: Request, caller: Caller) -> Response:
         """The legacy stream of messages that answer nothing."""
-        session = self._sessions.find(request.headers.get("mcp-session-id", ""), caller)
+        session_id = request.headers.get("mcp-session-id", "")
+        session = await self._aside(lambda: self._sessions.find(session_id, caller))
         if session is None:
             return _needs_session()
         mailbox = Mailbox()
-        if not session.attach(mailbox.put):
+        if not await self._aside(lambda: session.attach(mailbox.put)):
             return refusal(409, "This session has an open stream already.")
         return EventStream(_events(mailbox, None), session.detach)
 
@@ -214,9 +229,9 @@ class Endpoint:
         session_id = request.headers.get("mcp-session-id")
         if session_id is None:
             return _needs_session()
-        if self._sessions.find(session_id, caller) is None:
+        if await self._aside(lambda: self._sessions.find(session_id, caller)) is None:
             return refusal(404, "Unknown session.")
-        self._sessions.end(session_id)
+        await self._aside(lambda: self._sessions.end(session_id))
         return Response(status_code=204)
 
 
@@ -244,6 +259,14 @@ def _is_initialize(message: object) -> bool:
 def _needs_no_answer(message: object) -> bool:
     """Whether a message is a notification or a response."""
     return isinstance(message, dict) and ("id" not in message or "method" not in message)
+
+
+def _for_a_call(message: object) -> JsonObject | None:
+    """A message that is meant for a call under way: an answer to its question, or its end."""
+    is_meant = isinstance(message, dict) and (
+        "method" not in message or message["method"] == "notifications/cancelled"
+    )
+    return message if is_meant and isinstance(message, dict) else None
 
 
 def _why_no_message(message: object) -> str | None:

@@ -15,7 +15,7 @@ from clew.protocol.http.answers import json_response, refusal
 from clew.protocol.http.callers import METADATA_PATH, Caller, Gate
 from clew.protocol.http.endpoint import GOING_AWAY, Endpoint
 from clew.protocol.http.guard import Guard, bare_host
-from clew.protocol.http.sessions import Sessions
+from clew.protocol.http.sessions import SessionBook, Sessions
 from clew.protocol.http.wire import BACKLOG, Wire
 from clew.protocol.kernel.kernel import report_bug
 from clew.protocol.versions import INTERNAL_ERROR
@@ -52,10 +52,17 @@ class HttpService:
     """The application: the endpoint behind its guard, and a health check."""
 
     def __init__(
-        self, kernel: Kernel, *, host: str, port: int, token: str | None, gate: Gate | None = None
+        self,
+        kernel: Kernel,
+        *,
+        host: str,
+        port: int,
+        token: str | None,
+        gate: Gate | None = None,
+        book: SessionBook | None = None,
     ) -> None:
         self._kernel = kernel
-        self._sessions = Sessions()
+        self._sessions = Sessions(book)
         self._gate = gate
         self._guard = Guard(host, token, port, gate)
         self._endpoint = Endpoint(kernel, self._sessions, self._guard)
@@ -114,7 +121,7 @@ class HttpService:
     def end_streams(self) -> None:
         """Tell listeners that the server goes away."""
         self._kernel.subscriptions.close_all()
-        self._sessions.end_all()
+        self._sessions.close()
 
     def give_up(self) -> None:
         """Tell callers that their answers will not come."""
@@ -215,9 +222,10 @@ def run(
     host: str,
     token: str | None = None,
     gate: Gate | None = None,
+    book: SessionBook | None = None,
 ) -> int:
     """Serve until told to stop; then finish what is under way. One token, or a gate, or neither."""
     host, port = bare_host(host), listener.getsockname()[1]
-    service = HttpService(kernel, host=host, port=port, token=token, gate=gate)
+    service = HttpService(kernel, host=host, port=port, token=token, gate=gate, book=book)
     config = door(service.app, _GRACE_SECONDS + _LAST_WORDS_SECONDS)
     return _McpServer(config, service, url_of(host, listener, PATH)).run_on(listener)

@@ -58,6 +58,7 @@ class Connection:
         self.principal = principal
         self.client = client
         self.settings: Mapping[str, str] = settings or {}
+        self.asks_as = "clew"
         self.version = OLDEST
         self.initialized = False
         self.capabilities: JsonObject = {}
@@ -74,6 +75,24 @@ class Connection:
     def owner(self) -> str:
         """Whose tasks these are: a known caller's own; of servers that know none, everybody's."""
         return self.principal if self.settings else ""
+
+    def agreed(self) -> JsonObject:
+        """What the handshake and later requests set up."""
+        return {
+            "version": self.version,
+            "initialized": self.initialized,
+            "capabilities": self.capabilities,
+            "log_level": self.log_level,
+            "subscribed": sorted(self.subscribed),
+        }
+
+    def agree(self, agreed: JsonObject) -> None:
+        """Set up what was agreed on, maybe with another server."""
+        self.version = agreed["version"]
+        self.initialized = agreed["initialized"]
+        self.capabilities = agreed["capabilities"]
+        self.log_level = agreed["log_level"]
+        self.subscribed = set(agreed["subscribed"])
 
     def begin(self, request_id: RequestId, call: Call) -> bool:
         """Note a running call; False when its id is taken."""
@@ -123,7 +142,7 @@ class Connection:
         call.on_cancel(question.settle)
         with self._lock:
             self._asked += 1
-            question_id = f"clew-{self._asked}"
+            question_id = f"{self.asks_as}-{self._asked}"
             self._questions[question_id] = question
         try:
             send({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})

@@ -1,7 +1,7 @@
-"""Tasks on disk: written before a client hears of them, readable by every server of this user.
+"""Where tasks are kept: the interface of a store, and the SQLite file of a user.
 
-Each server that runs tasks holds a lock for as long as it lives. A task that says it is being
-worked on, while the lock of the server that ran it is free, was interrupted.
+A task is written before a client hears of it, and readable by every server on the store. One that
+says it is being worked on, while the server that ran it is gone, was interrupted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import secrets
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from clew.kit import jsontext
 from clew.kit.files import private_directory
@@ -31,10 +32,88 @@ def unknown_task(task_id: str) -> RpcError:
     return invalid_params(f"Invalid params: unknown task {task_id[:64]}")
 
 
-class TaskStore:
-    """The table of tasks, and this server's claim to the ones it runs."""
+Task = tuple[JsonObject, JsonObject]  # its state, and the work behind it
+
+
+class TaskStore(ABC):
+    """Tasks of several servers; what each store must be able to do."""
+
+    def __init__(self) -> None:
+        self.owner = secrets.token_hex(8)
+
+    @abstractmethod
+    def create(self, state: JsonObject, work: JsonObject, principal: str) -> None:
+        """Store a new task; when this returns, `read` finds it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what is held."""
+
+    @abstractmethod
+    def find(self, task_id: str) -> tuple[str, str, str] | None:
+        """The owner, the state and the work of a task that has not expired."""
+
+    @abstractmethod
+    def change(self, task_id: str, make: Callable[[JsonObject, JsonObject], Task | None]) -> bool:
+        """Store what `make` makes of a task, as ours, in one step that only one server can win."""
+
+    @abstractmethod
+    def is_alive(self, owner: str) -> bool:
+        """Whether the server of that name still runs."""
+
+    def read(self, task_id: str) -> Task:
+        """A task's state and the work behind it."""
+        found = self.find(task_id)
+        if found is None:
+            raise unknown_task(task_id)
+        owner, text, work = found
+        state: JsonObject = jsontext.loads(text)
+        if state["status"] == "working" and not self.is_alive(owner):
+            state = self._mark_interrupted(state)
+        return state, jsontext.loads(work)
+
+    def write(self, state: JsonObject) -> bool:
+        """Store a task's new state and make it ours; False when it was final already."""
+
+        def make(before: JsonObject, work: JsonObject) -> Task | None:
+            return None if before["status"] in FINAL else (state, work)
+
+        return self.change(state["taskId"], make)
+
+    def answer(self, task_id: str, answers: JsonObject) -> Task | None:
+        """Take answers to what a task asked.
+
+        The new state and work, or None when none of the answers was waited for.
+        """
+        taken: list[Task] = []
+
+        def make(state: JsonObject, work: JsonObject) -> Task | None:
+            asked = state.get("inputRequests") or {}
+            given = {k: v for k, v in answers.items() if k in asked and isinstance(v, dict)}
+            if state["status"] != "input_required" or not given:
+                return None
+            work["answers"] |= given
+            waiting = {k: v for k, v in asked.items() if k not in given}
+            del state["inputRequests"]
+            state |= {"inputRequests": waiting} if waiting else {"status": "working"}
+            taken.append((state, work))
+            return state, work
+
+        self.change(task_id, make)
+        return taken[0] if taken else None
+
+    def _mark_interrupted(self, state: JsonObject) -> JsonObject:
+        error = {"code": -32603, "message": "The server that ran this task ended"}
+        ended = {**state, "status": "failed", "error": error, "statusMessage": error["message"]}
+        self.write(ended)
+        return ended
+
+
+class SqliteTasks(TaskStore):
+    """One file for all servers of a user; each holds a lock for as long as it lives."""
 
     def __init__(self, directory: Path) -> None:
+        super().__init__()
         self._directory = private_directory(directory)
         path = directory / "tasks.sqlite3"
         try:
@@ -42,12 +121,11 @@ class TaskStore:
         except sqlite3.DatabaseError as error:
             raise database_refusal("The store of tasks", path, error) from error
         self._guard = threading.Lock()
-        self.owner = secrets.token_hex(8)
         self._claim = try_lock(self._lock_path(self.owner))
         self._forget_expired()
 
     def close(self) -> None:
-        """Give the database and the claim back."""
+        """Give back what is held."""
         self._database.close()
         if self._claim is not None:
             self._claim.release()
@@ -67,77 +145,39 @@ class TaskStore:
         with self._guard, writing(self._database) as database:
             database.execute("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
-    def read(self, task_id: str) -> tuple[JsonObject, JsonObject]:
-        """A task's state and the work behind it."""
-        row = self._row(task_id)
-        state: JsonObject = jsontext.loads(row["state"])
-        if state["status"] == "working" and not self._is_alive(row["owner"]):
-            state = self._mark_interrupted(state)
-        return state, jsontext.loads(row["work"])
-
-    def write(self, state: JsonObject) -> bool:
-        """Store a task's new state and make it ours; False when it was final already."""
-        with self._guard, writing(self._database) as database:
-            row = database.execute(
-                "SELECT state FROM tasks WHERE task_id = ?", (state["taskId"],)
+    def find(self, task_id: str) -> tuple[str, str, str] | None:
+        """The owner, the state and the work of a task that has not expired."""
+        with self._guard:
+            row = self._database.execute(
+                "SELECT owner, state, work FROM tasks WHERE task_id = ? AND expires > ?",
+                (task_id, time.time()),
             ).fetchone()
-            if row is None or jsontext.loads(row["state"])["status"] in FINAL:
-                return False
-            database.execute(
-                "UPDATE tasks SET state = ?, owner = ? WHERE task_id = ?",
-                (jsontext.dumps(state), self.owner, state["taskId"]),
-            )
-        return True
+        return None if row is None else (row["owner"], row["state"], row["work"])
 
-    def answer(self, task_id: str, answers: JsonObject) -> tuple[JsonObject, JsonObject] | None:
-        """Take answers to what a task asked, in one step that only one server can win.
-
-        The new state and work, or None when none of the answers was waited for.
-        """
+    def change(self, task_id: str, make: Callable[[JsonObject, JsonObject], Task | None]) -> bool:
+        """Store what `make` makes of a task, as ours, in one step that only one server can win."""
         with self._guard, writing(self._database) as database:
             row = database.execute(
                 "SELECT state, work FROM tasks WHERE task_id = ?", (task_id,)
             ).fetchone()
-            state: JsonObject = jsontext.loads(row["state"])
-            work: JsonObject = jsontext.loads(row["work"])
-            asked = state.get("inputRequests") or {}
-            given = {k: v for k, v in answers.items() if k in asked and isinstance(v, dict)}
-            if state["status"] != "input_required" or not given:
-                return None
-            work["answers"] |= given
-            waiting = {k: v for k, v in asked.items() if k not in given}
-            del state["inputRequests"]
-            state |= {"inputRequests": waiting} if waiting else {"status": "working"}
-            database.execute(
-                "UPDATE tasks SET state = ?, owner = ?, work = ? WHERE task_id = ?",
-                (jsontext.dumps(state), self.owner, jsontext.dumps(work), task_id),
-            )
-        return state, work
+            made = row and make(jsontext.loads(row["state"]), jsontext.loads(row["work"]))
+            if made:
+                database.execute(
+                    "UPDATE tasks SET state = ?, work = ?, owner = ? WHERE task_id = ?",
+                    (*map(jsontext.dumps, made), self.owner, task_id),
+                )
+        return bool(made)
 
-    def _row(self, task_id: str) -> Any:
-        with self._guard:
-            row = self._database.execute(
-                "SELECT * FROM tasks WHERE task_id = ? AND expires > ?", (task_id, time.time())
-            ).fetchone()
-        if row is None:
-            raise unknown_task(task_id)
-        return row
-
-    def _is_alive(self, owner: str) -> bool:
+    def is_alive(self, owner: str) -> bool:
+        """Whether the server of that name still runs."""
         return owner == self.owner or is_locked(self._lock_path(owner))
-
-    def _mark_interrupted(self, state: JsonObject) -> JsonObject:
-        error = {"code": -32603, "message": "The server that ran this task ended"}
-        ended = {**state, "status": "failed", "error": error, "statusMessage": error["message"]}
-        self.write(ended)
-        return ended
 
     def _forget_expired(self) -> None:
         now = time.time()
         with self._guard, writing(self._database) as database:
             database.execute("DELETE FROM tasks WHERE expires < ?", (now,))
         for path in self._directory.glob("*.lock"):
-            if path.stat().st_mtime < now - TTL_SECONDS and not self._is_alive(path.stem):
+            if path.stat().st_mtime < now - TTL_SECONDS and not self.is_alive(path.stem):
                 path.unlink(missing_ok=True)
 
     def _lock_path(self, owner: str) -> Path:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from clew.kit.call import Call, InputRequired
-from clew.kit.errors import Cancelled, ClewError
+from clew.kit.errors import Cancelled, ClewError, Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.kit.system_errors import refusal
 from clew.kit.times import utc_now
@@ -26,6 +26,7 @@ _POLL_MS = 500
 _PROGRESS_EVERY_SECONDS = 0.2
 _LOOK_EVERY_SECONDS = 0.5
 _DISK_TROUBLE = (OSError, sqlite3.Error)
+_TROUBLE = (*_DISK_TROUBLE, Unavailable)
 
 
 class TaskCall(Call):
@@ -57,7 +58,7 @@ class TaskDesk:
         self._kernel = kernel
         self._store = store
         self._running: dict[str, TaskCall] = {}
-        self._unsaved: dict[str, JsonObject] = {}  # what the disk has refused so far
+        self._unsaved: dict[str, JsonObject] = {}  # what the store has refused so far
         self._lock = threading.Lock()
         self._workers = Workers(threads=8, waiting=256)
         self._watching = False
@@ -203,7 +204,7 @@ class TaskDesk:
         is_news = state["status"] != "working"  # else more follows soon
         try:
             is_stored = self._store.write(state)
-        except _DISK_TROUBLE:
+        except _TROUBLE:
             if is_news:
                 with self._lock:
                     self._unsaved.setdefault(task_id, state)

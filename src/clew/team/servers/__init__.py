@@ -1,0 +1,1 @@
+"""What servers keep together in the database: tasks, sessions, conversations and their secret."""
