@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from clew.history.questions.file_history import find_touches
 from clew.history.questions.pickaxe import find_changes
-from clew.history.questions.touches import find_touches
 from clew.history.sync.freshness import freshness, freshness_lines
 from clew.history.sync.repositories import register
 from tests.history.index import assert_equals_git, content, new_index, stored_files, sync
