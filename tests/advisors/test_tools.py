@@ -270,6 +270,25 @@ def test_a_draft_is_answered_without_an_echo(server):
     assert "## Business requirements" in third["output"]
 
 
+def test_what_users_say_later_changes_what_is_known(server):
+    first = mcp(server, "vision_agent", project_description=DESCRIPTION)["structuredContent"]
+    call = first["brief"]["next"]
+    mcp(server, "vision_agent", **{**call, "draft": VISION_DRAFT})
+    said = "Guests want to reserve a table online by voice."
+    asked = mcp(server, "vision_agent", **{**call, "draft": None, "project_description": said})
+    told = asked["structuredContent"]["output"]
+
+    assert f"| {said}" in told
+    assert "1| A booking system" not in told, "what was read is not shown again"
+    assert "- FE-1 Guests can reserve a table online" in told
+    changed = {"ref": "FE-1", "kind": "feature", "text": said, "quote": said}
+    done = mcp(server, "vision_agent", **{**call, "draft": {"statements": [changed]}})
+    assert done["structuredContent"]["coverage"]["percent"] == 100, (
+        "it still rests on its first quote"
+    )
+    assert done["structuredContent"]["ids"] == {"FE-1": "FE-1"}
+
+
 @pytest.mark.parametrize("sent", [json.dumps(VISION_DRAFT), VISION_DRAFT["statements"]])
 def test_a_draft_as_text_or_as_a_list_is_taken(server, sent):
     first = mcp(server, "vision_agent", project_description=DESCRIPTION)["structuredContent"]

@@ -34,6 +34,7 @@ def test_toolsets_replace_the_core():
         "long_running_operation",
         "refine_agent",
         "review_agent",
+        "deployment_agent",
         "advisor_conversations",
     ]
     assert len(names(toolsets="all")) == len(TOOLS)
@@ -46,7 +47,7 @@ def test_single_tools_join_toolsets():
     assert names(tools="chant_add") == ["chant_add"]
     chosen = names(tools="chant_add", toolsets="advisors")
     assert chosen[0] == "chant_add"
-    assert len(chosen) == 7
+    assert len(chosen) == 8
 
 
 def test_read_only_always_wins():

@@ -33,6 +33,7 @@ RUN = [
     ROOT / "docs" / "first-five-minutes.md",
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "how-to" / "from-a-mail.md",
+    ROOT / "docs" / "how-to" / "from-a-decision.md",
     ROOT / "docs" / "how-to" / "talk-to-the-server.md",
 ]
 PLACEHOLDERS = {"HOST": "codex", "TOPIC": "hosts", "NAME": "chant", "FILE": "x", "DIRECTORY": "x"}

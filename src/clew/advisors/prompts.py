@@ -33,6 +33,13 @@ _PROMPTS = {
         ("Call `architecture_agent` with this name and text, and then with a draft of one statement of "
         "kind `decision`: options (the chosen one first), because, good, bad. Ask me for what is missing."),
     ),
+    "feedback": (
+        "Change the vision by what users said",
+        {"text": "What users said: reviews, tickets, mails", "conversation": "Of the vision, if known"},
+        ("Call `vision_agent` with this text as project_description, and with the conversation as "
+        "conversation_id. The answer shows which statements are known and what is new. A user's wish is "
+        "no decision: ask me before an objective changes or a feature goes."),
+    ),
     "specs": (
         "Turn the features of the vision into specs",
         {"text": "Which features, or anything to respect"},
@@ -49,7 +56,7 @@ class AdvisorSource(Source):
     features = frozenset({"prompts"})
 
     def prompts(self) -> list[JsonObject]:
-        """The four tasks."""
+        """The tasks."""
         return [
             {
                 "name": name,

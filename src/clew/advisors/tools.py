@@ -180,6 +180,17 @@ def review_agent(arguments: JsonObject, call: Call) -> Answer:
     return Answer(data["output"], data=data)
 
 
+def deployment_agent(arguments: JsonObject, call: Call) -> Answer:
+    """Make a checklist for a deployment of what the repository says."""
+    from clew.advisors.actions.deployment import checklist, checklist_data
+    from clew.kit.answer import Answer
+    from clew.kit.project import find_project
+
+    project = find_project(arguments.get("project"), call.settings)
+    data = checklist_data(checklist(project))
+    return Answer(data["output"], data=data)
+
+
 def conversations(arguments: JsonObject, call: Call) -> Answer:
     """List conversations, or show, export or delete one."""
     from clew.advisors.conversation.store import checked_id, opened_store
@@ -375,6 +386,16 @@ ADVISORS_TOOLS = (
             "output",
             "verdict",
         ),
+    ),
+    _tool(
+        "deployment_agent",
+        "Deployment checklist of what the repository says, with file:line",
+        handler=deployment_agent,
+        title="Deployment checklist",
+        effect=READS,
+        original=False,
+        properties={"project": string("Directory, if not the current one")},
+        output=record({"output": STRING, "entries": _OBJECTS, "missing": STRINGS}),
     ),
     _tool(
         "advisor_conversations",

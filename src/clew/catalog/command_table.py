@@ -148,6 +148,7 @@ ADVISE_COMMANDS: Table = {
     "architecture": ("clew.cli.advise:architecture", "Write or refine architecture and decisions."),
     "refine": ("clew.cli.advise:refine", "Turn the vision's features into specs."),
     "review": ("clew.cli.advise:review", "Check a spec's changes against its criteria."),
+    "deployment": ("clew.cli.advise:deployment", "Show a checklist of what the repository says."),
     "check": ("clew.cli.advise:check", "Check the documents; also for CI."),
     "trace": ("clew.cli.advise:trace", "Show objective, feature, component, decision and spec."),
     "decide": ("clew.cli.advise:decide", "Accept, reject or supersede a decision record."),

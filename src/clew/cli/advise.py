@@ -174,6 +174,17 @@ def review(
 
 
 @command()
+@project_option
+def deployment(project: str | None) -> Outcome:
+    """Show what to check at a deployment: what CI, images, migrations, changelog and tags say."""
+    from clew.advisors.actions.deployment import checklist, checklist_data
+    from clew.kit.project import find_project
+
+    data = checklist_data(checklist(find_project(project)))
+    return Outcome(data, (data["output"].rstrip(),))
+
+
+@command()
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @flag("--strict", "Treat warnings as errors.")
 @project_option

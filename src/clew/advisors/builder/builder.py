@@ -44,10 +44,7 @@ def build_architecture(
     records = [*adrs, *new]
     found = decisions.numbers(known, records)
     links = {about: link_to(one, adr_directory) for about, one in found.items()}
-    listed = [
-        f"- {link_to(one, adr_directory)}: {one.title} ({one.status or 'no status'})"
-        for one in records
-    ]
+    listed = [f"- {link_to(one, adr_directory)}: {one.title}" for one in records]
     parts = architecture_document.sections(known, title, vision, links, listed)
     sections = (Section(PREAMBLE, "", 0, lead(known, "architecture")), *parts)
     name = f"Architecture: {title}"

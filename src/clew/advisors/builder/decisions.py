@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from clew.advisors.documents.adr import AdrFile, file_name, next_number
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Document, Facts, Item, same_text, templated
+from clew.advisors.drafts.draft import QUOTES
+
+_DRIVERS: Final = frozenset(
+    {"BO", "SM", "FE", "CO", "QG", "RI", "PB"}
+)  # what a choice has to answer
 
 
 def new_records(facts: Facts, name: str, known: Sequence[AdrFile], *, date: str) -> list[AdrFile]:
@@ -38,10 +44,11 @@ def numbers(facts: Facts, records: Iterable[AdrFile]) -> dict[str, AdrFile]:
 def _record(decision: Item, facts: Facts, name: str, date: str) -> Document:
     options = decision.get("options").split(" / ")
     about = [facts.get(one) for one in REFERENCE.findall(decision.get("about"))]
-    context = decision.get("context") or decision.get("quote")
+    drivers = [one for one in about if one and one.prefix in _DRIVERS]
+    context = decision.get("context") or decision.get("quote").replace(QUOTES, " … ")
     texts = {
         "context": f"{context} _({decision.source})_" if context else f"Part of {name}.",
-        "drivers": _bullets(f"{one.id}: {one.text}" for one in about if one),
+        "drivers": _bullets(f"{one.id}: {one.text}" for one in drivers),
         "options": _bullets(options),
         "decision": f"Chosen option: “{options[0]}”, because {decision.get('because').rstrip('.')}.",
         "consequences": _bullets(

@@ -39,11 +39,12 @@ def turn_text(result: TurnResult, tool: str, *, show: bool = False) -> str:
     parts = []
     if show or (result.unread and not result.main.path):
         parts += [document_text(result), "---"]
-    parts.append(footer(result, ask=not result.unread))
-    if result.unread:
-        parts.append(
-            briefing(result.facts, result.main.kind, tool, result.conversation.id, _name(result))
-        )
+    lines = frozenset(one.line for one in result.gaps) if not result.unread else frozenset()
+    to_read = result.unread or (result.told and bool(lines))
+    parts.append(footer(result, ask=not to_read))
+    if to_read:
+        known, kind = result.facts, result.main.kind
+        parts.append(briefing(known, kind, tool, result.conversation.id, _name(result), only=lines))
     elif not result.ready:
         todo = "; ".join(_todo(result))
         parts.append(f"Next: {todo}.\n`{tool}` `{_next(result)}`")

@@ -110,6 +110,7 @@ class TurnResult:
     refused: tuple[Refusal, ...]
     coverage: Coverage
     gaps: tuple[Gap, ...]  # what neither a statement nor a refused one quotes
+    told: bool  # a text came without a draft
 
     @property
     def unread(self) -> bool:
@@ -250,6 +251,7 @@ class _Turn:
             refused=refused,
             coverage=covered,
             gaps=coverage_of(draft.facts, kind, taken.waiting).gaps if taken else covered.gaps,
+            told=bool(self._request.text.strip()) and taken is None,
         )
 
     def _writer(self, draft: TurnDraft) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from clew.advisors.documents.model import Facts
@@ -18,6 +18,10 @@ RULES: Final = (
     "One statement says one thing, in the words and the language of its quote; a number, name or negation that is not there is refused.",
     "Quote the words it rests on, exactly and in full; what is in no quote counts as left out. `lines` names every line it rests on, also that of a name which the quote lacks.",
     "Invent nothing: what is missing is asked for. Greetings and the like are kind `aside`.",
+)
+_ADDED: Final = (
+    "This was said later, and no statement cites it. Where it changes a known statement, send that under "
+    "its id with the new quote; where it asks for more, add one; ask the user before you `remove` one."
 )
 LONGEST_SHOWN: Final = 40_000
 _MOST_KNOWN: Final = 60
@@ -57,12 +61,20 @@ def kind_lines(kind: Kind) -> Iterator[str]:
         yield f"- {name}: “{one.example}”" + (f" [{fields}]" if fields else "") + needs
 
 
-def briefing(facts: Facts, kind: Kind, tool: str, conversation_id: str, name: str = "") -> str:
-    """The whole as text, for the caller of a tool or for a configured model."""
+def briefing(
+    facts: Facts,
+    kind: Kind,
+    tool: str,
+    conversation_id: str,
+    name: str = "",
+    *,
+    only: Collection[int] = (),
+) -> str:
+    """The whole as text, for the caller of a tool or for a configured model; or of some lines only."""
     shown, size = list[str](), 0
     source = Source(facts.texts)
     read = frozenset(one for one in KINDS if one != kind and is_read(facts, one))
-    for line in source.numbered(without={*read, "answer"}):
+    for line in source.numbered(without={*read, "answer"}, only=only):
         size += len(line) + 1
         if size > LONGEST_SHOWN:
             shown.append(f"(cut here; {len(source.lines)} lines in all)")
@@ -75,7 +87,9 @@ def briefing(facts: Facts, kind: Kind, tool: str, conversation_id: str, name: st
     ]
     parts = [
         "## Write the draft",
-        "These are notes nobody has read. You have: send statements, Clew checks and numbers them.",
+        _ADDED
+        if only
+        else "These are notes nobody has read. You have: send statements, Clew checks and numbers them.",
         "\n".join(f"- {rule}" for rule in RULES),
         f"Kinds, with an example and [fields]:\n{chr(10).join(kind_lines(kind))}",
     ]

@@ -11,14 +11,17 @@ from clew.advisors.documents.model import Facts, Item, same_text
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.fidelity import denial, foreign_number, foreign_word
 from clew.advisors.drafts.kinds import BY_PREFIX, KINDS, StatementKind, kind_of
-from clew.advisors.drafts.source import Coverage, Source, Span, source_of
+from clew.advisors.drafts.source import Coverage, Source, Span, source_of, words_of
 from clew.advisors.extract.measures import INSTRUCTION
+from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import inline, plain
 from clew.kit.errors import Invalid
 
 MOST_STATEMENTS: Final = 400
 LONGEST_TEXT: Final = 1_000
 HUMAN: Final = "human"
+QUOTES: Final = " ¶ "  # between the quotes of a statement that was changed by what was said later
+_STILL_SAYS: Final = 0.5
 _MEASURES: Final = ("target", "deadline")
 _PROPOSALS: Final = frozenset({"component", "technology", "decision", "security"})
 _ATTRIBUTES: Final = {"degree": "kind", "measured_by": "measured by", "on_failure": "on failure",
@@ -114,7 +117,8 @@ def cited(item: Item, source: Source) -> list[Span]:
         return []
     lines = _numbers(numbers)
     if item.get("quote"):
-        return source.find(item.get("quote"), lines)
+        quotes = item.get("quote").split(QUOTES)
+        return [span for one in quotes for span in source.find(one, lines)]
     wanted = [n for n, word in enumerate(source.words) if word.line in lines]
     return [Span(wanted[0], wanted[-1] + 1)] if wanted else []
 
@@ -212,6 +216,7 @@ def _is_human(item: Item) -> bool:
 def _item(one: _Statement, known: Item | None, source: Source, facts: Facts, author: str) -> Item:
     spans = source.find(one.quote, one.lines) if one.quote else []
     place = source.lines_of(spans) if spans else "-".join(map(str, sorted(one.lines)[:: max(len(one.lines) - 1, 1)]))  # fmt: skip
+    earlier = _earlier_quote(one, known)
     flagged = bool(INSTRUCTION.search(one.text))
     text = f"`{one.text.replace('`', chr(39))}`" if flagged else inline(one.text)
     given = {_ATTRIBUTES.get(key, key): inline(value) for key, value in one.fields.items()
@@ -219,16 +224,27 @@ def _item(one: _Statement, known: Item | None, source: Source, facts: Facts, aut
     attributes = {
         **(known.attributes if known else {}),
         **given,
-        "quote": inline(one.quote),
+        "quote": QUOTES.join(filter(None, [earlier, inline(one.quote)])),
         "ref": one.ref,
         "flag": "reads like an instruction" if flagged else "",
         "source": f"text:{place}" if place and (spans or one.name == "aside") else author,
     }
+    if known and earlier and known.source.startswith("text:") and spans:
+        attributes["source"] = f"{known.source}, {place}"
     if one.name == "assumption":
         attributes.setdefault("state", "unconfirmed")
     if one.name == "stakeholder":
         attributes.setdefault("role", "primary user")
     return Item(known.id if known else facts.next_id(one.kind.prefix), text, attributes)
+
+
+def _earlier_quote(one: _Statement, known: Item | None) -> str:
+    """The quote that a changed statement still rests on, because it says what it said and more."""
+    old = known.get("quote") if known else ""
+    if not known or not old or words_of(one.quote) == words_of(old) or known.id != one.ref:
+        return ""
+    said = contained(tokens(plain(known.text)), tokens(one.text))
+    return old if said >= _STILL_SAYS else ""
 
 
 def _linked(

@@ -118,13 +118,13 @@ class Source:
         """All lines, the first one has number 1."""
         return tuple(line for _, text in self.texts for line in text.split("\n"))
 
-    def numbered(self, *, without: Collection[str] = ()) -> list[str]:
+    def numbered(self, *, without: Collection[str] = (), only: Collection[int] = ()) -> list[str]:
         """The lines that are not blank, each behind its number, but for those of some kinds."""
         lines = ((kind, line) for kind, text in self.texts for line in text.split("\n"))
         return [
             f"{number}| {line.rstrip()}"
             for number, (kind, line) in enumerate(lines, 1)
-            if line.strip() and kind not in without
+            if line.strip() and kind not in without and (not only or number in only)
         ]
 
     @cached_property

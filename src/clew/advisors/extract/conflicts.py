@@ -15,6 +15,8 @@ from clew.advisors.extract.statements import plain
 MOST_COMPARED = 200
 MOST_FOUND = 20
 _MEASURED: Final = frozenset({"BO", "SM", "FE", "CO", "QG", "AS", "BG", "DP", "PB", "NP"})
+_TODAY: Final = frozenset({"PB", "BG"})  # how it is does not contradict how it should be
+_WANTED: Final = frozenset({"BO", "SM", "QG"})
 _CLOSE: Final = 0.6
 _SAME: Final = 0.75
 
@@ -75,7 +77,8 @@ def _reason(one: _Claim, other: _Claim) -> str:
     if {one.kind, other.kind} == {"FE", "EX"}:
         close = same >= _SAME and (shared > 1 or same == 1.0)
         return "a feature and an exclusion" if close else ""
-    if "EX" in {one.kind, other.kind}:
+    kinds = {one.kind, other.kind}
+    if "EX" in kinds or (kinds & _TODAY and kinds & _WANTED):
         return ""
     if one.measure and other.measure:
         return next(_differences(one, other), "") if one.measure == other.measure else ""
