@@ -362,9 +362,9 @@ ADVISORS_TOOLS = (
             "specs": {
                 "type": "array",
                 "items": {"type": "object"},
-                "description": "Drafts: feature, outcome, scenarios, criteria (text, check), files, constraints, out_of_scope, depends_on; ref for parts",
+                "description": "Drafts; a call without them shows their form",
             },
-            "project": string("Directory, if not the current one"),
+            "project": string("Project directory"),
         },
         output=record({"output": STRING, "specs": _OBJECTS, "refused": _OBJECTS}),
     ),
@@ -377,8 +377,8 @@ ADVISORS_TOOLS = (
         original=False,
         properties={
             "id": string("Spec ID"),
-            "range": string("Commits, for example main..branch (default: the spec's own)"),
-            "project": string("Directory, if not the current one"),
+            "range": string("Commits, for example main..branch"),
+            "project": string("Project directory"),
         },
         required=("id",),
         output=object_schema(
@@ -389,17 +389,17 @@ ADVISORS_TOOLS = (
     ),
     _tool(
         "deployment_agent",
-        "Deployment checklist of what the repository says, with file:line",
+        "Deployment checklist out of the repository, with file:line",
         handler=deployment_agent,
         title="Deployment checklist",
         effect=READS,
         original=False,
-        properties={"project": string("Directory, if not the current one")},
+        properties={"project": string("Project directory")},
         output=record({"output": STRING, "entries": _OBJECTS, "missing": STRINGS}),
     ),
     _tool(
         "advisor_conversations",
-        "List conversations with the advisors; show, export or delete one",
+        "Conversations with the advisors",
         handler=conversations,
         title="Conversations",
         effect=ENDS,
