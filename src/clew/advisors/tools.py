@@ -357,7 +357,7 @@ ADVISORS_TOOLS = (
         effect=SETS,
         original=False,
         properties={
-            "conversation_id": string("Whose documents, if they are not saved"),
+            "conversation_id": string("Of unsaved documents"),
             "later": boolean("Also features of later releases"),
             "specs": {
                 "type": "array",
@@ -408,11 +408,11 @@ ADVISORS_TOOLS = (
         properties={
             "action": {
                 "type": "string",
-                "description": "What to do (default list)",
+                "description": "Default list",
                 "enum": ["list", "show", "export", "delete"],
             },
             "conversation_id": string("Which one; not for list"),
-            "limit": integer("Most to list (default 50)"),
+            "limit": integer("Default 50"),
         },
         output={"type": "object"},
     ),
