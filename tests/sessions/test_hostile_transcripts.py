@@ -28,7 +28,7 @@ LINES = {
 def _read(make, path):
     reader = make()
     found = path.stat()
-    source = Source(make.name, path, "", found.st_size, found.st_mtime_ns)
+    source = Source(make.name, str(path), "", found.st_size, found.st_mtime_ns)
     reader.header(source)
     return list(reader.read(source, Progress()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
 
 from clew.kit.sqlite import writing
@@ -33,6 +34,11 @@ def kept_text(text: str, longest: int) -> str:
     return clean.encode("utf-8", "replace").decode("utf-8").replace("\0", "")[:longest]
 
 
+def within(database: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
+    """The transaction that is under way, or one of its own."""
+    return nullcontext(database) if database.in_transaction else writing(database)
+
+
 class EventWriter:
     """What the store does with events; its statements run in the caller's transaction."""
 
@@ -48,7 +54,7 @@ class EventWriter:
         own = {} if header.is_side else vars(header)
         known = [own.get(name) for name in ("branch", "version")]
         values = (program, uid, origin)
-        with writing(self._database) as database:
+        with within(self._database) as database:
             database.execute(
                 "INSERT OR IGNORE INTO sessions (program, uid, origin, project) VALUES (?, ?, ?, ?)",
                 (*values, project),

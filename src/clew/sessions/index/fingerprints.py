@@ -9,13 +9,13 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from clew.kit.text.redact import redact_patch
 from clew.sessions.model import Edit
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_SPACE = re.compile(r"\s+")
 # What formatters add, take away or exchange.
 _LOOSE = {",", ";", "'", '"', "`", "(", ")", "\\"}
 _PLAIN = frozenset(
@@ -26,6 +26,7 @@ _PLAIN = frozenset(
 )  # fmt: skip
 _FEWEST_LETTERS = 3
 MOST_LINES = 200_000
+_LONGEST_KNOWN = 200  # of what is remembered
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,28 @@ class Prints:
 
 def prints_of(lines: Sequence[str]) -> Prints:
     """The fingerprints of a text's lines."""
-    shown = _without_secrets(lines)
-    normal = [_SPACE.sub("", line) for line in shown]
-    return Prints(
-        tuple(_hash(line.rstrip()) for line in shown),
-        tuple(_hash(line) for line in normal),
-        tuple(_says_something(line) for line in shown),
-        tuple(_words(line) for line in shown),
+    made = [
+        (_known_line if len(line) <= _LONGEST_KNOWN else _line)(line)
+        for line in _without_secrets(lines)
+    ]
+    exact, normal, weights, words = zip(*made, strict=True) if made else ((), (), (), ())
+    return Prints(exact, normal, weights, words)
+
+
+def _line(line: str) -> tuple[int, int, bool, bytes]:
+    """The fingerprints of one line."""
+    found = _WORD.findall(line)
+    return (
+        _hash(line.rstrip()),
+        _hash("".join(line.split())),
+        _says_something([word for word in found if word[0] == "_" or word[0].isalnum()]),
+        b"".join(
+            [
+                (_known_word if len(word) <= _LONGEST_KNOWN else _word)(word)
+                for word in found
+                if word not in _LOOSE
+            ]
+        ),
     )
 
 
@@ -67,19 +83,20 @@ def _hash(text: str) -> int:
 BLANK = _hash("")
 
 
-def _says_something(line: str) -> bool:
+def _says_something(words: Sequence[str]) -> bool:
     """Whether a line is told from others by its text: no bracket, no `else`, no `return None`."""
-    words = re.findall(r"\w+", line)
-    letters = sum(len(word) for word in words)
+    letters = sum(map(len, words))
     return letters >= _FEWEST_LETTERS and not all(word.lower() in _PLAIN for word in words)
 
 
-def _words(line: str) -> bytes:
-    """Two bytes for each word that a formatter would keep."""
-    found = [word for word in _WORD.findall(line) if word not in _LOOSE]
-    return b"".join(
-        blake2b(word.encode("utf-8", "surrogatepass"), digest_size=2).digest() for word in found
-    )
+def _word(word: str) -> bytes:
+    """Two bytes for a word that a formatter would keep."""
+    return blake2b(word.encode("utf-8", "surrogatepass"), digest_size=2).digest()
+
+
+# The lines of one edit come again in the next, and words in every line.
+_known_line = lru_cache(maxsize=20_000)(_line)
+_known_word = lru_cache(maxsize=20_000)(_word)
 
 
 def packed(values: Iterable[int]) -> bytes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from clew.sessions.model import LOCAL, Event, Header, KeptEdit, Session, Turn
 from clew.sessions.readers.interface import Progress, Source
@@ -30,14 +32,13 @@ class Filter:
     until: float | None = None
 
 
-@dataclass
-class Known:
-    """What the index knows of one transcript."""
+class Known(NamedTuple):
+    """What the index knows of one transcript: whose it is, and how it was when it was read."""
 
     project: str | None
     size: int
     stamp: int
-    progress: Progress = field(default_factory=Progress)
+    told: int
 
 
 class SessionIndex(ABC):
@@ -46,6 +47,14 @@ class SessionIndex(ABC):
     @abstractmethod
     def known(self) -> dict[str, Known]:
         """Every transcript that was looked at."""
+
+    @abstractmethod
+    def progress(self, source: Source) -> Progress:
+        """How far a transcript was read."""
+
+    @abstractmethod
+    def together(self) -> AbstractContextManager[None]:
+        """One transaction for what is written until its end."""
 
     @abstractmethod
     def note(self, source: Source, project: str | None, progress: Progress) -> None:

@@ -13,7 +13,7 @@ from clew.kit.files import private_directory
 from clew.kit.project import clew_home
 from clew.kit.sqlite import json_list, open_database, read_migrations, writing
 from clew.kit.system_errors import database_refusal
-from clew.sessions.index.events import EventWriter
+from clew.sessions.index.events import EventWriter, within
 from clew.sessions.index.fingerprints import unpacked, unpacked_words
 from clew.sessions.index.interface import Filter, Found, Known, SessionIndex
 from clew.sessions.model import LOCAL, CommandRun, Event, Header, KeptEdit, Session, Turn
@@ -65,20 +65,27 @@ class SqliteIndex(SessionIndex):
 
     def known(self) -> dict[str, Known]:
         """Every transcript that was looked at."""
-        rows = self._database.execute("SELECT * FROM sources")
-        return {
-            row["key"]: Known(
-                row["project"],
-                row["size"],
-                row["stamp"],
-                Progress(row["read_from"], row["told"], row["tail"], jsontext.loads(row["state"])),
-            )
-            for row in rows
-        }
+        rows = self._database.execute("SELECT key, project, size, stamp, told FROM sources")
+        return {key: Known(*rest) for key, *rest in rows}
+
+    def progress(self, source: Source) -> Progress:
+        """How far a transcript was read."""
+        row = self._database.execute(
+            "SELECT read_from, told, tail, state FROM sources WHERE key = ?", (source.key,)
+        ).fetchone()
+        if row is None:
+            return Progress()
+        return Progress(row["read_from"], row["told"], row["tail"], jsontext.loads(row["state"]))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """One transaction for what is written until its end."""
+        with writing(self._database):
+            yield
 
     def note(self, source: Source, project: str | None, progress: Progress) -> None:
         """Keep how far a transcript was read."""
-        with writing(self._database) as database:
+        with within(self._database) as database:
             database.execute(
                 "INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -94,12 +101,12 @@ class SqliteIndex(SessionIndex):
 
     def add(self, session: int, program: str, events: Sequence[Event], *, is_side: bool) -> None:
         """Write events of one session in one transaction."""
-        with writing(self._database):
+        with within(self._database):
             self._events.add(session, program, events, is_side=is_side)
 
     def replace_words(self, session: int) -> None:
         """Forget what was said, for a transcript that is read anew."""
-        with writing(self._database) as database:
+        with within(self._database) as database:
             database.execute("UPDATE turns SET words = '', plan = '' WHERE session = ?", (session,))
 
     def settle(self) -> None:

@@ -21,6 +21,9 @@ from clew.sessions.readers.table import READERS
 
 OFF, EXCLUDED = "off", "exclude"
 _BATCH = 400
+# So many small transcripts are written in one transaction; nobody waits long for its end.
+_SMALL = 256 * 1024
+_TOGETHER = 50
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Report:
     looked_at: int = 0
     read: int = 0
     bytes: int = 0
+    planned: int = 0
     left: int = 0  # transcripts that were too much for now
     unreadable: list[str] = field(default_factory=list)
 
@@ -64,21 +68,49 @@ class Updater:
         around = Surroundings(self.home, self.environment, tuple(Path(root) for root in roots))
         known = self.index.known()
         for reader in (make() for make in READERS):
+            chosen = []
             for source in _discovered(reader, around):
                 if only is not None and only not in source.key:
                     continue
                 report.looked_at += 1
                 before = known.get(source.key)
-                if _is_unchanged(before, source) and not (self.takes_all and _is_foreign(before)):
-                    continue
-                grown = source.size - (before.progress.told if before else 0)
-                if most_bytes is not None and report.bytes + grown > most_bytes:
-                    report.left += 1
-                    continue
-                self._take(reader, source, before, opened, excluded, report)
+                if self._is_wanted(source, before, most_bytes, report):
+                    chosen.append((source, before))
+            self._take_all(reader, chosen, opened, excluded, report)
         if report.read:
             self.index.settle()
         return report
+
+    def _is_wanted(
+        self, source: Source, before: Known | None, most_bytes: int | None, report: Report
+    ) -> bool:
+        """Whether a transcript is new or grew, and is not too much for now."""
+        if _is_unchanged(before, source) and not (self.takes_all and _is_foreign(before)):
+            return False
+        grown = _grown(source, before)
+        if most_bytes is not None and report.planned + grown > most_bytes:
+            report.left += 1
+            return False
+        report.planned += grown
+        return True
+
+    def _take_all(
+        self,
+        reader: Reader,
+        chosen: list[tuple[Source, Known | None]],
+        opened: list[Places],
+        excluded: list[str],
+        report: Report,
+    ) -> None:
+        """Read transcripts: large ones each by itself, small ones some in a transaction."""
+        small = [one for one in chosen if _grown(*one) <= _SMALL]
+        for source, before in chosen:
+            if _grown(source, before) > _SMALL:
+                self._take(reader, source, before, opened, excluded, report)
+        for first in range(0, len(small), _TOGETHER):
+            with self.index.together():
+                for source, before in small[first : first + _TOGETHER]:
+                    self._take(reader, source, before, opened, excluded, report)
 
     def _take(
         self,
@@ -99,7 +131,8 @@ class Updater:
             progress = Progress()
             is_foreign = before is None or before.project is None
             if not is_foreign and before is not None and isinstance(reader, LineReader):
-                progress = before.progress if is_grown(source, before.progress) else progress
+                known = self.index.progress(source)
+                progress = known if is_grown(source, known) else progress
             start = progress.told
             self._read(reader, source, places, progress)
             self.index.note(source, places.root, progress)
@@ -159,6 +192,10 @@ def _discovered(reader: Reader, around: Surroundings) -> Iterator[Source]:
         yield from reader.discover(around)
     except (OSError, ClewError, sqlite3.Error):
         return
+
+
+def _grown(source: Source, before: Known | None) -> int:
+    return max(source.size - (before.told if before else 0), 0)
 
 
 def _is_unchanged(before: Known | None, source: Source) -> bool:

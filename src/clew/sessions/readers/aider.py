@@ -37,7 +37,7 @@ class AiderReader(LineReader):
                 found = path.lstat()
             except OSError:
                 continue
-            yield Source(self.name, path, "", found.st_size, found.st_mtime_ns)
+            yield Source(self.name, str(path), "", found.st_size, found.st_mtime_ns)
 
     def begin(self, source: Source, state: dict[str, object]) -> None:
         """Go on in the middle of a session."""

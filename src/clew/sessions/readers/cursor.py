@@ -34,7 +34,7 @@ class CursorReader(Reader):
             if path.is_file() and not path.is_symlink():
                 for row in _rows(path, _COMPOSERS):
                     part = str(row["key"]).removeprefix("composerData:")
-                    yield Source(self.name, path, part, int(row["size"] or 0), 0)
+                    yield Source(self.name, str(path), part, int(row["size"] or 0), 0)
 
     def header(self, source: Source) -> Header | None:
         """The folder is known by the files that the conversation is about."""

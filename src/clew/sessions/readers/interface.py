@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from clew.sessions.model import Event, Header
 
@@ -25,20 +26,24 @@ class Surroundings:
         return Path(named) if named else self.home.joinpath(*default)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One transcript: a file, or a session inside a database; `size` and `stamp` tell of changes."""
 
     program: str
-    path: Path
+    place: str  # a tuple and no Path: ten thousand of them are looked at before each question
     part: str
     size: int
     stamp: int
 
     @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.place)
+
+    @property
     def key(self) -> str:
         """The transcript's name in the index."""
-        return f"{self.path}#{self.part}" if self.part else str(self.path)
+        return f"{self.place}#{self.part}" if self.part else self.place
 
 
 @dataclass
@@ -84,7 +89,7 @@ def files_below(program: str, directory: Path, pattern: str, *, depth: int) -> I
                     yield from files_below(program, Path(entry.path), pattern, depth=depth - 1)
             elif entry.name.endswith(pattern) and entry.is_file(follow_symlinks=False):
                 found = entry.stat(follow_symlinks=False)
-                yield Source(program, Path(entry.path), "", found.st_size, found.st_mtime_ns)
+                yield Source(program, entry.path, "", found.st_size, found.st_mtime_ns)
         except OSError:
             continue
 

@@ -35,7 +35,7 @@ class OpencodeReader(Reader):
         if path.is_file() and not path.is_symlink():
             for row in _rows(path, _SESSIONS):
                 stamp = int(row["time_updated"] or 0)
-                yield Source(self.name, path, str(row["id"]), 0, stamp)
+                yield Source(self.name, str(path), str(row["id"]), 0, stamp)
 
     def header(self, source: Source) -> Header | None:
         """The session's own row."""
