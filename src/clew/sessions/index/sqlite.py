@@ -65,8 +65,10 @@ class SqliteIndex(SessionIndex):
 
     def known(self) -> dict[str, Known]:
         """Every transcript that was looked at."""
-        rows = self._database.execute("SELECT key, project, size, stamp, told FROM sources")
-        return {key: Known(*rest) for key, *rest in rows}
+        cursor = self._database.cursor()
+        cursor.row_factory = None  # plain tuples: there may be ten thousand
+        rows = cursor.execute("SELECT project, size, stamp, told, key FROM sources")
+        return {row[4]: Known._make(row[:4]) for row in rows}
 
     def progress(self, source: Source) -> Progress:
         """How far a transcript was read."""

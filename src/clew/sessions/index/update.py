@@ -199,7 +199,7 @@ def _grown(source: Source, before: Known | None) -> int:
 
 
 def _is_unchanged(before: Known | None, source: Source) -> bool:
-    return before is not None and (before.size, before.stamp) == (source.size, source.stamp)
+    return before is not None and before.size == source.size and before.stamp == source.stamp
 
 
 def _is_foreign(before: Known | None) -> bool:

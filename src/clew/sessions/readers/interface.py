@@ -78,20 +78,22 @@ class Reader(ABC):
 
 def files_below(program: str, directory: Path, pattern: str, *, depth: int) -> Iterator[Source]:
     """Regular files of a name's ending below a directory, without following links."""
-    try:
-        entries = list(os.scandir(directory))
-    except OSError:
-        return
-    for entry in entries:
+    waiting = [(str(directory), depth)]
+    while waiting:
+        place, left = waiting.pop()
         try:
-            if entry.is_dir(follow_symlinks=False):
-                if depth > 0:
-                    yield from files_below(program, Path(entry.path), pattern, depth=depth - 1)
-            elif entry.name.endswith(pattern) and entry.is_file(follow_symlinks=False):
-                found = entry.stat(follow_symlinks=False)
-                yield Source(program, entry.path, "", found.st_size, found.st_mtime_ns)
+            entries = list(os.scandir(place))
         except OSError:
             continue
+        for entry in entries:
+            try:
+                if entry.name.endswith(pattern) and entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    yield Source(program, entry.path, "", found.st_size, found.st_mtime_ns)
+                elif left > 0 and entry.is_dir(follow_symlinks=False):
+                    waiting.append((entry.path, left - 1))
+            except OSError:
+                continue
 
 
 def first_text(*values: object) -> str:
