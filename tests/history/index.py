@@ -84,7 +84,7 @@ def git_meta(repository, sha):
         "author_time": int(at.split()[0]) if at else 0,
         "commit_time": int(ct.split()[0]) if ct else 0,
         "parent_count": len(parents.split()),
-        "subject": subject.strip(),
+        "subject": subject,
         "body": body.replace("\r\n", "\n").strip("\n").rstrip() or None,
     }
 

@@ -272,7 +272,7 @@ def test_messages_are_read_in_their_encoding(built):
     assert get_commit(store, "r", odd["empty message"])["subject"] == ""
     assert get_commit(store, "r", odd["empty message"])["body"] is None
     assert get_commit(store, "r", odd["crlf message"])["body"] == "Body one\nBody two"
-    assert get_commit(store, "r", odd["blank lines first"])["subject"] == "Indented subject"
+    assert get_commit(store, "r", odd["blank lines first"])["subject"] == "  Indented subject"
     body = get_commit(store, "r", odd["trailers"])["body"]
     assert body.startswith("Why it broke.")
     assert body.endswith("Co-authored-by: J <j@example.com>")

@@ -13,9 +13,11 @@ from clew.history.questions.owners import owners
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register
+from clew.history.sync.sync import bring_up_to_date
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import new_index
 from tests.history.questions.conftest import DAY, START, Story, shas
+from tests.support.repos import Repository
 
 
 @pytest.mark.parametrize("path", ["src/core.py", "src/util.py", "docs/guide.md", "src/app.py"])
@@ -80,6 +82,29 @@ def test_owners_are_ranked_by_recent_changes(store, story):
     assert found["bus_factor"] == 1
     touched = story.git("log", "-1", "--format=%at", "--author=bob", "--", "src/util.py")
     assert by_email["bob@example.com"]["last_touch"] == int(touched)
+
+
+def test_people_of_one_name_with_several_addresses_get_a_line_for_the_mailmap(tmp_path):
+    repository = Repository(tmp_path / "people")
+    people = (
+        "Jo Doe <jo@work.example>",
+        "Jo Doe <jo@home.example>",
+        "root <root@a>",
+        "root <root@b>",
+    )
+    for number, author in enumerate((people[0], *people)):
+        repository.commit(f"Change {number}", {"a": f"{number}\n"}, options=[f"--author={author}"])
+    store = new_index(tmp_path / "db")
+    repo = register(store, repository.path, name="people")
+    sync_repo(store, repo)
+    (line,) = owners(store, "people")["mailmap"]
+    assert line == "Jo Doe <jo@work.example> <jo@home.example>"
+
+    repository.commit("Add it", {".mailmap": f"{line}\n"}, options=[f"--author={people[0]}"])
+    bring_up_to_date(store, repo, full=True)
+    found = owners(store, "people")
+    assert found["mailmap"] == []
+    assert found["owners"][0]["commits"] == 4
 
 
 def test_owners_of_directories_and_of_everything(store, story):

@@ -32,6 +32,7 @@ _PLAIN = (
     "-c",
     "diff.renameLimit=1000",
 )
+_SPACES = " \t\r"  # what git takes for blank in a message
 _READ = 1 << 18
 # git writes 4 KB at a time. A roomy pipe, and a pause when little has come, spare both sides
 # most of the waking up: a tenth of the reads.
@@ -140,9 +141,11 @@ def _decoded(raw: bytes) -> str:
 
 def split_message(message: str) -> tuple[str, str | None]:
     """Subject and body as git has them: the first paragraph in one line, and what follows it."""
-    lines = message.replace("\r\n", "\n").strip("\n").split("\n")
-    end = next((number for number, line in enumerate(lines) if not line.strip()), len(lines))
-    subject = " ".join(line.rstrip() for line in lines[:end]).strip()
+    lines = message.replace("\r\n", "\n").split("\n")
+    start = next((at for at, line in enumerate(lines) if line.strip(_SPACES)), len(lines))
+    rest = range(start, len(lines))
+    end = next((at for at in rest if not lines[at].strip(_SPACES)), len(lines))
+    subject = " ".join(line.rstrip(_SPACES) for line in lines[start:end])
     body = "\n".join(lines[end:]).strip("\n").rstrip()
     return subject, body or None
 

@@ -13,6 +13,7 @@ from clew.history.store.interface import Effort, HistoryStore
 
 _HALF_LIFE = 365.0 * 86400
 _MAJORITY = 0.5
+_NOBODY = frozenset(("", "admin", "nobody", "root", "ubuntu", "unknown", "user", "your name"))
 
 
 def owners(
@@ -37,7 +38,20 @@ def owners(
         path=name,
         commits=len(efforts),
         bus_factor=_bus_factor([owner["share"] for owner in ranked]),
+        mailmap=_mailmap(ranked),
     )
+
+
+def _mailmap(ranked: list[dict[str, Any]]) -> list[str]:
+    """Lines for a mailmap: people of the same name with several addresses, the foremost kept."""
+    first: dict[str, dict[str, Any]] = {}
+    lines = []
+    for owner in ranked:
+        name = owner["author"].strip().casefold()
+        known = first.setdefault(name, owner)
+        if known is not owner and name not in _NOBODY:
+            lines.append(f"{known['author']} <{known['email']}> <{owner['email']}>")
+    return lines
 
 
 def _efforts(store: HistoryStore, repo: Repo, name: str) -> list[Effort]:

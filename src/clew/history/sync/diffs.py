@@ -32,7 +32,7 @@ from clew.kit.text.diff import count_lines, is_binary_only
 from clew.kit.text.redact import redact_patch
 
 _BATCH = 48
-_AHEAD = 10
+_AHEAD = 4  # batches for each process; all that is read and not written is in memory
 _ZSTD_LEVEL = 3
 
 

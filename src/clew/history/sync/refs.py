@@ -9,6 +9,8 @@ from clew.history.model import Repo
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, guard, open_git, run_git
 
+_COUNTED = ("refs/heads", "refs/tags")
+
 
 def read_tips(root: Path, repo: Repo) -> tuple[str, dict[str, str]]:
     """The main tip, and every ref to index with the commit it points to."""
@@ -40,7 +42,22 @@ def _resolve(root: Path, branch: str | None) -> str | None:
 
 def _all_refs(root: Path) -> dict[str, str]:
     """Every local branch and tag that leads to a commit that is there."""
-    listed = run_git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", cwd=root)
+    shape = "--format=%(objectname) %(objecttype) %(refname)"  # what tags lead to takes git longer
+    try:
+        listed = run_git("for-each-ref", shape, *_COUNTED, cwd=root)
+    except GitError:  # a ref without its object stops git
+        return _peeled(root, run_git("for-each-ref", "--format=%(refname)", *_COUNTED, cwd=root))
+    lines = listed.decode("utf-8", "backslashreplace").split("\n")[:-1]
+    refs = [line.split(" ", 2) for line in lines]
+    found = {name: sha for sha, kind, name in refs if kind == "commit"}
+    if len(found) < len(refs):
+        tags = [raw for raw in listed.split(b"\n") if raw.split(b" ", 2)[1:2] == [b"tag"]]
+        found |= _peeled(root, b"".join(b"%s\n" % raw.split(b" ", 2)[2] for raw in tags))
+    return found
+
+
+def _peeled(root: Path, listed: bytes) -> dict[str, str]:
+    """Those of the refs that lead to a commit, through however many tags."""
     names = listed.decode("utf-8", "backslashreplace").split("\n")[:-1]
     questions = b"".join(b"%s^{commit}\n" % name for name in listed.split(b"\n")[:-1])
     answers = _fed(root, "cat-file", "--batch-check", lines=questions).split(b"\n")

@@ -188,10 +188,15 @@ def _history_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonOb
     return first and ("file_history", {"repo": found["repo"], "path": first["path"]})
 
 
-def _bus_factor(found: JsonObject) -> list[str]:
-    if found["owners"]:
-        return [f"Bus factor: {found['bus_factor']}"]
-    return ["No commit of this branch touched it: `clew log` shows what there is."]
+def _bus_factor(found: JsonObject) -> Iterable[str]:
+    if not found["owners"]:
+        yield "No commit of this branch touched it: `clew log` shows what there is."
+        return
+    yield f"Bus factor: {found['bus_factor']}"
+    if found["mailmap"]:
+        again = f"commitmux sync --full --repo {found['repo']}"
+        yield f"Same name, several addresses. If one person, add to .mailmap, then '{again}':"
+        yield from (f"  {line}" for line in found["mailmap"])
 
 
 def _owners_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
@@ -480,6 +485,7 @@ QUESTION_TOOLS = (
             },
             **texts("repo path"),
             **numbers("commits bus_factor"),
+            mailmap=STRINGS,
         ),
     ),
     question(
