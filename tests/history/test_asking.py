@@ -123,6 +123,8 @@ def test_where_no_commit_has_all_words_any_will_do_and_that_is_said(store, query
     page = page_of_commits(store, SearchRequest(query))
     assert (page["any_word"], page["next_cursor"], page["total"]) == (1, None, 0)
     assert "any_word" not in page_of_commits(store, SearchRequest("new tricks"))
+    report = f'{query}: "not a phrase of any commit" (see below) -nothing'
+    assert page_of_commits(store, SearchRequest(report))["any_word"] >= 1
 
 
 @pytest.mark.parametrize(

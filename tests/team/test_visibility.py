@@ -145,7 +145,6 @@ QUESTIONS = {
     "commits_saying": lambda s: s.commits_saying(f"needle OR {MARK}", BOTH),
     "saying": lambda s: s.saying(f"needle OR {MARK}", ALL_IDS, 99),
     "scored_saying": lambda s: sorted(s.scored_saying(f"alpha needle OR {MARK}", ALL_IDS)),
-    "counted_saying": lambda s: sorted(s.counted_saying(f"needle OR {MARK}", BOTH, 99)),
     "with_patch": lambda s: [
         list(s.with_patch(n, (0, ALWAYS), say, None)) for n in (1, 2) for say in (None, "needle")
     ],

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from heapq import nlargest
 from typing import Any
 
 from clew.history.lookup import (
@@ -17,14 +18,15 @@ from clew.history.lookup import (
     time_range,
 )
 from clew.history.model import Repo
-from clew.history.store.interface import HistoryStore, any_phrase
+from clew.history.ranking.candidates import Lookup
+from clew.history.store.interface import EVER, CommitFilter, HistoryStore, any_phrase
 from clew.kit.errors import Invalid
 from clew.kit.text.diff import FileDiff, file_diffs
 
 _WORD = re.compile(r"[^\W_]{3,40}")
-_WEIGHED = 60
+_WEIGHED = 40
 _CHOSEN = 16
-_COMMON = 2000  # a word in more commits than this says nothing of any of them
+_COMMON = 500  # a word in more commits than this says nothing of any of them
 _PATH_SHARE = 0.3
 _RANKED = 400
 _NEIGHBOURS = 200
@@ -53,8 +55,9 @@ def similar(
         if commit_id != own:
             scores[commit_id] += 0.0
     ranked = []
-    best = sorted(scores, key=lambda one: -scores[one])[:_RANKED]
-    for commit_id, files in store.files(best).items():
+    best = nlargest(_RANKED, scores, key=scores.__getitem__)
+    counted = [one.id for one in store.messages(best, chosen, EVER, 0)]
+    for commit_id, files in store.files(counted).items():
         touched = {file.path for file in files}
         both = touched & paths
         near = len(both) / len(touched | paths) if touched | paths else 0.0
@@ -64,7 +67,7 @@ def similar(
     shown = ranked[: bounded(limit)]
     heads = briefs(store, [one[1] for one in shown])
     return {
-        "total": len(scores),
+        "total": len(ranked),
         "limit": bounded(limit),
         "words": list(postings),
         "commits": [
@@ -100,13 +103,13 @@ def _rare_words(
 ) -> dict[str, tuple[float, list[int]]]:
     """The words that tell most: how rare each is, and the other commits that changed it."""
     weighed = sorted(words, key=lambda word: (-(1 + math.log(words[word])) * len(word), word))
-    commits = sum(store.commit_count(repo.repo_id) for repo in chosen)
+    lookup = Lookup(store, CommitFilter(chosen))
     found: dict[str, tuple[float, list[int]]] = {}
     for word in weighed[:_WEIGHED]:
-        changed = store.counted_saying(any_phrase([word], "added removed"), chosen, _COMMON + 1)
+        changed = lookup.saying(any_phrase([word], "added removed"), _COMMON + 1)
         others = [commit_id for commit_id in changed if commit_id != own]
         if others and len(changed) <= _COMMON:
-            found[word] = (math.log(1 + commits / len(changed)), others)
+            found[word] = (math.log(1 + lookup.size / len(changed)), others)
     rank = {word: (1 + math.log(words[word])) * found[word][0] for word in found}
     best = sorted(found, key=lambda word: (-rank[word], word))[:_CHOSEN]
     return {word: found[word] for word in best}

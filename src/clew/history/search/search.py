@@ -40,7 +40,7 @@ _MOST_PATHS = 200
 # Commits with some of the words follow: up to so many, or up to so many results in all, where
 # fewer commits than this have all of this many words.
 _MOST_HAVING_SOME, _FILLED = 50, 10
-_FEW_MATCHES, _MANY_WORDS = 5, 4
+_FEW_MATCHES, _MANY_WORDS = 10, 4
 _FIRST_RANKED = 50
 _HALF_LIFE_DAYS = 730.0
 _RECENCY_SHARE = 0.3
@@ -133,7 +133,7 @@ def find(
         page = Page([], [], has_more=False, total=0 if wanted.is_empty else None)
     else:
         page = _Pages(store, wanted, start, asked).of(query, most, by_date=by_date)
-        if query is not None and query.is_plain and not by_date and cursor is None:
+        if query is not None and not by_date and cursor is None:
             some = _having_some(store, asked, query, wanted, page, most)
             page = replace(page, ids=page.ids + some)
     return Found(page, given.state not in (None, state), query, wanted, len(some))
@@ -150,8 +150,9 @@ def _having_some(
     """What has some of the words, best first, where no commit has all, or few have many."""
     if page.total is None or page.has_more or asked.place != "all":
         return []
-    if page.ids and (page.total >= _FEW_MATCHES or len(query.terms) < _MANY_WORDS):
-        return []
+    is_long = len(query.terms) >= _MANY_WORDS
+    if (page.ids or not query.is_plain) and (page.total >= _FEW_MATCHES or not is_long):
+        return []  # what has signs and few words was meant as it is written
     wished = min(most, _FILLED if page.ids else _MOST_HAVING_SOME) - len(page.ids)
     ranked = Ranker(store, wanted).rank(asked.text or "", max(0, wished) + len(page.ids))
     return [one.id for one in ranked if one.id not in page.ids][: max(0, wished)]
@@ -201,7 +202,7 @@ def page_of_commits(
         "left_out": left_out,
     }
     if found.any_word:
-        answer["any_word"] = min(found.any_word, len(shown))
+        answer["any_word"] = max(0, found.any_word - left_out["commits"])
     return {**answer, "index_changed": True} if found.is_changed else answer
 
 
@@ -255,18 +256,23 @@ class _Pages:
                 problem = error
         raise problem
 
-    def _best(self, query: Query, expression: str) -> list[int]:
-        """What comes first: those of the one ranking's best that match."""
+    def _best(self, query: Query, expression: str, known: set[int], *, is_all: bool) -> list[int]:
+        """What comes first: those of the one ranking's best that match, as some are known to."""
         if not (query.is_plain and self._asked.is_learned and self._asked.place == "all"):
             return []
         ranker = Ranker(self._store, self._wanted)
         numbers = [one.id for one in ranker.rank(self._asked.text or "", _FIRST_RANKED)]
         match = self._store.dated_matches
-        return [one for one in numbers if any(match(expression, (one, one), self._wanted))]
+        return [
+            one
+            for one in numbers
+            if one in known or (not is_all and any(match(expression, (one, one), self._wanted)))
+        ]
 
     def _ranked(self, query: Query, expression: str, most: int) -> Page:
         best, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
-        first = self._best(query, expression) if len(best) > 1 else []
+        known = {commit_id for _, _, commit_id in best}
+        first = self._best(query, expression, known, is_all=is_all) if len(best) > 1 else []
         ordered = list(dict.fromkeys([*first, *(commit_id for _, _, commit_id in best)]))
         at = len(ordered) if self._start.after else self._start.offset
         ids = ordered[at : at + most]

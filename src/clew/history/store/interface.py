@@ -443,9 +443,6 @@ class HistoryStore(Protocol):
         With `in_message` the length of a commit's message counts, and not that of its diff.
         """
 
-    def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
-        """Commits that count and match, in no order."""
-
     def words_with(self, part: str, most: int) -> list[str] | None:
         """The words in texts that have this part; None where they are more, or not known."""
 

@@ -187,16 +187,6 @@ class SqliteText(SqliteBase):
         )
         return rows.fetchall()
 
-    def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
-        """Commits that count and match, in no order."""
-        condition, values = _of_repos(repos)
-        rows = self._tuples().execute(
-            f"SELECT c.id FROM {_MATCHES}"  # noqa: S608
-            f" WHERE search_fts MATCH ? AND {condition} AND {COUNTED} LIMIT ?",
-            (expression, *values, most),
-        )
-        return [row[0] for row in rows]
-
     def words_with(self, part: str, most: int) -> list[str] | None:
         """The words in texts that have this part; None where they are more, or not known."""
         if self.connection.execute("PRAGMA user_version").fetchone()[0] < _WORDS_FROM:

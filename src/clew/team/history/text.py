@@ -300,17 +300,6 @@ class PostgresText(PostgresBase):
             scored |= self._scores(expression, ids, in_message=in_message)
         return list(scored.items())
 
-    def counted_saying(self, expression: str, repos: Collection[Repo], most: int) -> list[int]:
-        """Commits that count and match, in no order."""
-        query = text_query(expression)
-        found = (
-            row[0]
-            for repo in repos
-            for rows in self._parts(query, span_of(repo.repo_id), (COUNTED, []))
-            for row in rows
-        )
-        return list(islice(found, max(most, 0)))
-
     def with_patch(
         self,
         repo_id: int,
