@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clew.catalog.service import Around
     from clew.protocol.http.sessions import SessionBook
     from clew.protocol.kernel.tasks import TaskDesk
-    from clew.team.identity.server import TeamServer
+    from clew.team.running.server import TeamServer
 
 
 MOST_WORKERS = 64
@@ -105,14 +105,16 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
             "HTTP needs the web extra, which is not installed",
             "Install it: pipx install 'clew[web]', or uvx --with 'clew[web]' clew serve --http.",
         ) from error
+    from clew.protocol.http.notes import set_format
     from clew.protocol.http.token import load_token, open_listener
 
+    set_format(options.get("log_format", "text"))
     host = options.get("host", "127.0.0.1")
     listener = open_listener(host, options.get("port", "8765"))
     token = None if gate is not None else load_token(host, options)
     book = _open_book(options.get("database"))
     try:
-        return run(kernel, listener, host=host, token=token, gate=gate, book=book)
+        return run(kernel, listener, host=host, token=token, gate=gate, book=book, watch=team)
     finally:
         if book is not None:
             book.close()
@@ -125,9 +127,11 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
 def _open_team(face: Face, options: Mapping[str, str]) -> TeamServer | None:
     """What a server on a team's database has besides; None on a file."""
     if not options.get("database"):
+        if "metrics_port" in options:
+            raise UsageError("--metrics-port needs --database", "Name a team's database.")
         return None
     from clew.program import offered_tools
-    from clew.team.identity.server import TeamServer
+    from clew.team.running.server import TeamServer
 
     return TeamServer(options, offered_tools(face, options))
 

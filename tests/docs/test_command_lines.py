@@ -36,18 +36,26 @@ RUN = [
     ROOT / "docs" / "how-to" / "from-a-decision.md",
     ROOT / "docs" / "how-to" / "talk-to-the-server.md",
 ]
-PLACEHOLDERS = {"HOST": "codex", "TOPIC": "hosts", "NAME": "chant", "FILE": "x", "DIRECTORY": "x"}
+PLACEHOLDERS = {
+    "HOST": "codex",
+    "ORDER": "1",
+    "TOPIC": "hosts",
+    "NAME": "chant",
+    "FILE": "x",
+    "DIRECTORY": "x",
+}
 
 
 def parse(words):
     """Parse a command line without running it."""
     face, *rest = [PLACEHOLDERS.get(word, word) for word in words]
-    group = build_group(face)
+    name, command, arguments, context = face, build_group(face), list(rest), None
     try:
-        with group.make_context(face, list(rest)) as context:
+        while isinstance(command, click.Group):
+            context = command.make_context(name, arguments, parent=context)
             words = [*context._protected_args, *context.args]
-            name, command, arguments = group.resolve_command(context, words)
-            command.make_context(name, arguments, parent=context).close()
+            name, command, arguments = command.resolve_command(context, words)
+        command.make_context(name, arguments, parent=context).close()
     except click.exceptions.Exit:
         pass  # --help and --version end here
 

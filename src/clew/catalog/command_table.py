@@ -112,6 +112,7 @@ TEAM_COMMANDS: Table = {
     "withdraw": ("clew.cli.access:withdraw", "Let a group see and do nothing any more."),
     "groups": ("clew.cli.access:groups", "List groups, what they see and what they may do."),
     "token": ("clew.cli.access:token_group", "Tokens of programs, such as CI."),
+    "doctor": ("clew.cli.setup.doctor:team_doctor", "Check what a team's Clew runs on."),
     "audit": ("clew.cli.access:audit", "Show who changed what by which client."),
 }
 

@@ -64,11 +64,24 @@ SERVE_OPTIONS = (
         "With --http: number of processes that run calls (default: the number of cores).",
         takes="N",
     ),
+    ServeOption(
+        "--metrics-port",
+        "With --http and --database: port on which Prometheus finds /metrics.",
+        takes="PORT",
+    ),
+    ServeOption(
+        "--log-format",
+        "With --http: text, or json for one object on each line.",
+        takes="FORMAT",
+        variable="CLEW_LOG_FORMAT",
+    ),
     ServeOption("--no-auth", "With --http: require no token. Only for tests on your own machine."),
 )
 
 LISTS = tuple(option.key for option in SERVE_OPTIONS if option.is_list)
-HTTP_ONLY = ("host", "port", "token_file", "workers", "no_auth")
+HTTP_ONLY = (
+    "host", "port", "token_file", "workers", "metrics_port", "log_format", "no_auth",
+)  # fmt: skip
 _FALSE = ("", "0", "false", "no", "off")
 
 

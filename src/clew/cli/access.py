@@ -70,12 +70,13 @@ def _whoami() -> str:
     default="scope",
     show_default=True,
     metavar="NAME",
-    help="Claim with scopes; '' where the provider has none: groups alone decide.",
+    help="Claim with scopes.",
 )
+@flag("--no-scopes", "Let the groups decide, where the provider has no custom scopes.")
 @repeatable("--ask", "Scope that clients are told to ask for.", metavar="SCOPE")
 @flag("--off", "Let nobody sign in any more; the server's own token counts again.")
 @team_database_option
-def sign_in(database: str | None, *, off: bool, **given: Any) -> Outcome:
+def sign_in(database: str | None, *, off: bool, no_scopes: bool, **given: Any) -> Outcome:
     """Let people sign in by your identity provider, or show how they do."""
     from clew.team.identity.records import SignIn
 
@@ -96,7 +97,7 @@ def sign_in(database: str | None, *, off: bool, **given: Any) -> Outcome:
         given["resource"],
         given["audience"] or (given["resource"],),
         given["groups_claim"],
-        given["scopes_claim"],
+        "" if no_scopes else given["scopes_claim"],
         given["ask"],
     )
     with _changing(database, "sign-in", **asdict(wanted)) as records:

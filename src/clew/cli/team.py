@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -196,6 +196,12 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
     "--disk", type=float, default=20.0, show_default=True, help="Of sync: gigabytes for clones."
 )
 @click.option("--clones", "place", type=click.Path(path_type=Path), help="Directory for clones.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    envvar="CLEW_LOG_FORMAT",
+    help="json: one object on each line of standard error. Also CLEW_LOG_FORMAT.",
+)
 @flag("--once", "Exit when nothing waits.")
 @team_database_option
 def worker(queue: str, database: str | None, **options: Any) -> Outcome:
@@ -209,7 +215,7 @@ def worker(queue: str, database: str | None, **options: Any) -> Outcome:
     from clew.team.syncing.worker import SyncWorker, cache_directory
 
     cache = CloneCache(options["place"] or cache_directory(address), int(options["disk"] * 1e9))
-    worker = SyncWorker(address, cache, options["every"], say, options["slots"])
+    worker = SyncWorker(address, cache, options["every"], _teller(options), options["slots"])
     worker.run(once=options["once"])
     return Outcome({})
 
@@ -289,5 +295,16 @@ def _run_work(address: str, options: dict[str, Any]) -> None:
     name = f"{socket.gethostname()}:{os.getpid()}"
     agents = tuple(options["agents"].split(","))
     place = options["place"] or local_place(address).parent / "work"
-    worker = WorkWorker(address, name, agents, options["labels"], place, say, options["lease"])
+    tell = _teller(options)
+    worker = WorkWorker(address, name, agents, options["labels"], place, tell, options["lease"])
     worker.run(options["slots"], once=options["once"])
+
+
+def _teller(options: dict[str, Any]) -> Callable[[str], None]:
+    """How a worker says what it does."""
+    if options["log_format"] != "json":
+        return say
+    from clew.protocol.http.notes import set_format, tell
+
+    set_format("json")
+    return tell

@@ -27,8 +27,8 @@ SPEC = f"---\ntype: code\nstatus: pending\n---\n# Keep the {MARK}\n\nIt must swi
 class Team:
     """A running server, its issuer, and what is kept in its database."""
 
-    def __init__(self, server, issuer, records, resource):
-        self.server, self.issuer = server, issuer
+    def __init__(self, server, issuer, records, resource, address):
+        self.server, self.issuer, self.address = server, issuer, address
         self.records, self.resource = records, resource
 
     def send(self, method, params=None, *, token=None, headers=None):
@@ -56,7 +56,7 @@ def make_project(place):
 
 
 @contextmanager
-def running_team(postgres, place, issuer, **sign_in):
+def running_team(postgres, place, issuer, *options, **sign_in):
     """A server on a database of its own."""
     address = postgres.new_place()
     with closing(PostgresHistory.create(address)) as store:
@@ -73,11 +73,11 @@ def running_team(postgres, place, issuer, **sign_in):
         home.mkdir()
         command = face_http(
             "clew", "serve", "--database", address, "--toolsets", "all", "--workers", "2", "--port", str(port),
-            "--project", str(make_project(place / "checkout")),
+            "--project", str(make_project(place / "checkout")), *options,
         )  # fmt: skip
         env = {"HOME": str(home), "CLEW_HOME": str(home / ".clew")}
         with http_server(command, env) as server:
-            yield Team(server, issuer, records, resource)
+            yield Team(server, issuer, records, resource, address)
     postgres.drop_place(address)
 
 

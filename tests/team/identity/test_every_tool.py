@@ -11,18 +11,29 @@ from clew.team.identity.needs import INDEX, PROJECT, need_of
 from tests.team.test_visibility import MARK, SECRET
 
 SECRET_SHA = SECRET[0].meta.sha
-# What is sent for a parameter of that name: what finds the secret if anything does.
+# What is sent for a parameter of that name: what finds the secret if anything does. Of every other
+# parameter that is a text, or a list of texts, it is the secret's mark.
 VALUES = {
-    "query": MARK, "text": MARK, "about": MARK, "task": f"Tune {MARK}", "operation_name": "x",
+    "task": f"Tune {MARK}", "operation_name": "x",
     "duration_seconds": 0, "topic": "start", "path_glob": "**", "path": f"{MARK}/core.py",
     "paths": [f"{MARK}/*"], "repo": "secret", "repos": ["secret"], "sha": SECRET_SHA[:12],
-    "shas": [SECRET_SHA], "issue": "#1", "target": f"{MARK}/core.py:1", "author": MARK,
+    "shas": [SECRET_SHA], "issue": "#1", "target": f"{MARK}/core.py:1",
     "diff": f"--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+alpha {MARK}\n", "limit": 50, "start": 1, "end": 1,
 }  # fmt: skip
 LEFT_OUT = {
-    "since", "until", "status", "ref", "in", "sort", "cursor", "lines", "max_chars", "mode",
-    "behind", "regex", "direction", "rev", "min_support", "code_only", "max_bytes", "project",
-}  # fmt: skip
+    "since",
+    "until",
+    "status",
+    "ref",
+    "in",
+    "sort",
+    "cursor",
+    "mode",
+    "direction",
+    "rev",
+    "project",
+}
+MARKS = {"string": MARK, "array": [MARK]}
 NOWHERE = {"repo": "no-such", "repos": ["no-such"]}
 TOOLS = [tool for tool in all_tools() if need_of(tool).reach == INDEX]
 BOUND = [tool for tool in all_tools() if need_of(tool).reach != INDEX]
@@ -36,10 +47,11 @@ TELLING = (
 
 def ways(tool):
     """Arguments that ask for the secret: by every parameter, by those required, and of any repository."""
-    names = tool.declared_schema["properties"]
-    unknown = set(names) - set(VALUES) - LEFT_OUT
-    assert not unknown, f"say what {tool.prefixed_name} is sent for {sorted(unknown)}"
-    every = {name: VALUES[name] for name in names if name in VALUES}
+    every = {}
+    for name, schema in tool.declared_schema["properties"].items():
+        value = VALUES.get(name, MARKS.get(schema["type"]))
+        if name not in LEFT_OUT and value is not None and "enum" not in schema:
+            every[name] = value
     needed = {name: every[name] for name in tool.input_schema.get("required", ())}
     anywhere = {name: value for name, value in every.items() if name not in ("repos", "paths")}
     return [every, needed, anywhere]

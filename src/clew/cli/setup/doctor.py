@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sqlite3
 import sys
@@ -11,6 +12,7 @@ from clew import __version__
 from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import flag, project_option
+from clew.cli.team import team_address, team_database_option
 from clew.doctor.checks import healthy, run_checks, run_repairs
 from clew.doctor.model import Check, Subject
 from clew.kit.errors import ClewError
@@ -34,6 +36,25 @@ def doctor(project: str | None, *, fix: bool) -> Outcome:
     if fix:
         repaired = run_repairs(checks, subject)
         checks = run_checks(subject) if repaired else checks
+    return _shown(checks, repaired)
+
+
+@command(name="doctor")
+@team_database_option
+def team_doctor(database: str | None) -> Outcome:
+    """Check what a team's Clew runs on, from here.
+
+    The database, its version and schema, the clock, the replica, the queue, leases, the index, sign-in
+    and the keys of its issuer, and the disk for clones on this machine. The exit code is 1 if a check
+    fails; warnings do not count.
+    """
+    from clew.team.running.findings import findings
+
+    found = findings(team_address(database), os.environ.get("CLEW_DATABASE_READ"))
+    return _shown([Check(one.name, one.status, one.summary, fix=one.fix) for one in found], [])
+
+
+def _shown(checks: list[Check], repaired: list[str]) -> Outcome:
     data = {
         "ok": healthy(checks),
         "checks": [_worded(check.as_data()) for check in checks],

@@ -30,6 +30,7 @@ class Caller:
 
     principal: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""  # for the log
 
 
 class Gate(Protocol):
@@ -45,6 +46,16 @@ class Gate(Protocol):
 
     def allow(self, caller: Caller, method: str, params: JsonObject) -> None:
         """Raise Refused where the caller may not do this."""
+
+
+class Watch(Protocol):
+    """Looks at how the server does."""
+
+    def why_unready(self) -> str:
+        """Why no request should be sent here now; empty if all is well."""
+
+    def note(self, status: int, seconds: float) -> None:
+        """Take a request that was answered into account."""
 
 
 STRANGER = Caller("http")  # of a server that has one token for everybody

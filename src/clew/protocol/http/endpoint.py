@@ -128,6 +128,7 @@ class Endpoint:
         reason = _why_no_message(message)
         if reason:
             return refusal(400, f"Invalid request: {reason}", request_id=usable_id(message))
+        request.scope["clew.asked"] = message
         refused = self._guard.refuse_deed(caller, message)
         return refused or await self._serve(request, message, caller)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ import uvicorn
 from starlette.requests import ClientDisconnect, Request
 
 from clew.protocol.http.answers import json_response, refusal
-from clew.protocol.http.callers import METADATA_PATH, Caller, Gate
+from clew.protocol.http.callers import METADATA_PATH, Caller, Gate, Watch
 from clew.protocol.http.endpoint import GOING_AWAY, Endpoint
 from clew.protocol.http.guard import Guard, bare_host
+from clew.protocol.http.notes import log_note, note_of, tell
 from clew.protocol.http.sessions import SessionBook, Sessions
 from clew.protocol.http.wire import BACKLOG, Wire
 from clew.protocol.kernel.kernel import report_bug
@@ -41,10 +42,15 @@ class _Sending:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.began = False
+        self.status = 0
+
+    @property
+    def began(self) -> bool:
+        """Whether anything was sent."""
+        return self.status != 0
 
     async def __call__(self, message: Message) -> None:
-        self.began = True
+        self.status = message.get("status", self.status)
         await self._send(message)
 
 
@@ -60,18 +66,33 @@ class HttpService:
         token: str | None,
         gate: Gate | None = None,
         book: SessionBook | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self._kernel = kernel
+        self._watch = watch
         self._sessions = Sessions(book)
         self._gate = gate
         self._guard = Guard(host, token, port, gate)
         self._endpoint = Endpoint(kernel, self._sessions, self._guard)
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; whatever happens, in JSON."""
-        sending = _Sending(send)
+        """Answer one request, and note it."""
+        sending, began = _Sending(send), time.perf_counter()
+        request = Request(scope, receive)
         try:
-            response = await self._answer(Request(scope, receive))
+            await self._app(request, scope, receive, sending)
+        finally:
+            note = note_of(request, sending.status, time.perf_counter() - began)
+            log_note(note)
+            if self._watch is not None:
+                self._watch.note(note.status, note.seconds)
+
+    async def _app(
+        self, request: Request, scope: Scope, receive: Receive, sending: _Sending
+    ) -> None:
+        """Answer one request; whatever happens, in JSON."""
+        try:
+            response = await self._answer(request)
             await response(scope, receive, sending)
         except ClientDisconnect:
             return
@@ -83,10 +104,11 @@ class HttpService:
         else:
             return
         if not sending.began:
-            await failure(scope, receive, send)
+            await failure(scope, receive, sending)
 
     async def _answer(self, request: Request) -> Response:
-        routes = {PATH: self._mcp, "/health": self._health}
+        routes = {PATH: self._mcp, "/readyz": self._ready}
+        routes |= dict.fromkeys(("/health", "/healthz"), self._health)
         if self._gate is not None:
             routes |= dict.fromkeys((METADATA_PATH, METADATA_PATH + PATH), self._metadata)
         route = routes.get(request.scope["path"].rstrip("/"))
@@ -104,6 +126,7 @@ class HttpService:
         if serve is None:
             return _not_allowed(", ".join(methods))
         caller = await self._guard.admitted(request)
+        request.scope["clew.caller"] = caller if isinstance(caller, Caller) else None
         return await serve(request, caller) if isinstance(caller, Caller) else caller
 
     async def _metadata(self, request: Request) -> Response:
@@ -117,6 +140,14 @@ class HttpService:
             return _not_allowed("GET, HEAD")
         service = self._kernel.service
         return json_response({"status": "ok", "name": service.name, "version": service.version})
+
+    async def _ready(self, request: Request) -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return _not_allowed("GET, HEAD")
+        reason = await asyncio.to_thread(self._watch.why_unready) if self._watch else ""
+        if reason:
+            return json_response({"status": "unready", "reason": reason}, 503)
+        return json_response({"status": "ready"})
 
     def end_streams(self) -> None:
         """Tell listeners that the server goes away."""
@@ -145,7 +176,7 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(_report)
         await super().startup(sockets)
         print(self._address, flush=True)
-        print(f"clew: {self._notice}; stop with Ctrl-C.", file=sys.stderr, flush=True)
+        tell(f"{self._notice}; stop with Ctrl-C.")
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -194,7 +225,7 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """One line for what the system refuses, such as one more open file; the rest are bugs."""
     error = context.get("exception")
     if isinstance(error, OSError):
-        print(f"clew: {context['message']}: {error}", file=sys.stderr)
+        tell(f"{context['message']}: {error}")
     else:
         loop.default_exception_handler(context)
 
@@ -223,9 +254,12 @@ def run(
     token: str | None = None,
     gate: Gate | None = None,
     book: SessionBook | None = None,
+    watch: Watch | None = None,
 ) -> int:
     """Serve until told to stop; then finish what is under way. One token, or a gate, or neither."""
     host, port = bare_host(host), listener.getsockname()[1]
-    service = HttpService(kernel, host=host, port=port, token=token, gate=gate, book=book)
+    service = HttpService(
+        kernel, host=host, port=port, token=token, gate=gate, book=book, watch=watch
+    )
     config = door(service.app, _GRACE_SECONDS + _LAST_WORDS_SECONDS)
     return _McpServer(config, service, url_of(host, listener, PATH)).run_on(listener)

@@ -14,6 +14,7 @@ from clew.kit.errors import Invalid, Unavailable, UsageError
 from clew.kit.files import private_directory, write_atomic
 from clew.kit.project import clew_home
 from clew.protocol.http.guard import LOOPBACK, bare_host
+from clew.protocol.http.notes import tell
 
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
 _PORT = re.compile("[0-9]{1,5}")
@@ -57,7 +58,7 @@ def _stored_token(path: Path) -> str | None:
             f"{path} holds no usable token: it must be one line of ASCII without spaces",
             "Delete the file: a new token is made.",
         )
-    print(f"clew: callers need the token in {path}.", file=sys.stderr)
+    tell(f"callers need the token in {path}.")
     return token.decode("ascii")
 
 

@@ -111,7 +111,8 @@ class TeamGate:
         settings = {SEES: "\n".join(patterns), PERSON: _line(person), PROGRAM: _line(client)}
         # Whoever comes to see or be something else is another principal: no session stays wider.
         told = "\0".join([*settings.values(), scope])
-        return _Known(hashlib.sha256(told.encode()).hexdigest(), settings, scope, own)
+        principal = hashlib.sha256(told.encode()).hexdigest()
+        return _Known(principal, settings, settings[PERSON], scope, own)
 
     def _every_group(self) -> dict[str, Group]:
         with self._lock:
