@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import accumulate, islice, repeat
 
 import zstandard
 
@@ -61,7 +61,7 @@ def _commits(size: int) -> Iterator[IndexedCommit]:
     """Made-up commits, the oldest first; the same for every run."""
     dice = random.Random(size)
     words = [word(rank) for rank in range(20_000)]
-    weights = _added_up(1 / (rank + 10) for rank in range(len(words)))
+    weights = word_sums(len(words))
     compressor = zstandard.ZstdCompressor(level=3)
     parent = ""
     for number in range(size):
@@ -110,9 +110,6 @@ def word(rank: int) -> str:
     return "".join(_SYLLABLES[part] for part in parts)
 
 
-def _added_up(values: Iterator[float]) -> list[float]:
-    total, sums = 0.0, []
-    for value in values:
-        total += value
-        sums.append(total)
-    return sums
+def word_sums(count: int) -> list[float]:
+    """How often each word and those before it occur: as in a language."""
+    return list(accumulate(1 / (rank + 10) for rank in range(count)))

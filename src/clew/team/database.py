@@ -247,7 +247,9 @@ def _complete(address: str, *, writes: bool) -> str:
     }
     if not writes and given.get("target_session_attrs") == "read-write":
         given["target_session_attrs"] = "primary"  # this session itself is read-only
-    options = f"-c jit=off -c default_transaction_read_only={'off' if writes else 'on'}"
+    # As for flash: else small repositories are read whole, words and all, instead of by the index.
+    plans = "-c jit=off -c random_page_cost=1.1"
+    options = f"{plans} -c default_transaction_read_only={'off' if writes else 'on'}"
     given["options"] = f"{options} {given.get('options', '')}".strip()
     return make_conninfo("", **{**usual, **given})
 

@@ -79,11 +79,13 @@ class PostgresText(PostgresBase):
     def ranked_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Match]:
         """Id, rank (less is better), time and subject of what passes, the latest first."""
         query = text_query(expression)
+        rarity: list[float] = []
         for rows in self._parts(query, span, _condition(wanted), "c.author_time, c.subject"):
             kept = [row for row in rows if wanted.reached is None or row[0] in wanted.reached]
             for start in range(0, len(kept), _SCORED):
                 part = kept[start : start + _SCORED]
-                scores = self._scores(expression, [row[0] for row in part])
+                rarity = rarity or self._rarity(wanted_words(expression), part[0][0])
+                scores = self._scores(expression, [row[0] for row in part], rarity=rarity)
                 for number, time, subject in part:
                     yield number, -scores.get(number, 0.0), time, shown(subject)
 
@@ -95,13 +97,18 @@ class PostgresText(PostgresBase):
                     yield time, number
 
     def _scores(
-        self, expression: str, ids: list[int], *, in_message: bool = False
+        self,
+        expression: str,
+        ids: list[int],
+        *,
+        in_message: bool = False,
+        rarity: list[float] | None = None,
     ) -> dict[int, float]:
         """How well commits match, more is better."""
         words = wanted_words(expression)
         if not ids or not words:
             return {}
-        rarity = self._rarity(words, max(ids))
+        rarity = rarity or self._rarity(words, max(ids))
         lists = (
             [word[0] if in_message else f"{word[0]} | {word[1]}" for word in words],
             [None if in_message else word[2] for word in words],
