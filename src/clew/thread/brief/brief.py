@@ -14,7 +14,6 @@ from pathlib import Path
 from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.model import Repo
-from clew.history.questions.cochange import co_change
 from clew.history.search.pathkind import path_kind
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.text.display import clipped
@@ -69,7 +68,8 @@ _SIGNS = {
     "has": "has its names",
     "path": "by its path",
     "similar": "similar commits touched it",
-    "along": "changes along",
+    "title": "changed before for such words",
+    "pair": "belongs to a likely file",
 }
 _LONGEST_QUESTION = 1500
 # A name of several words, or a long one: others are those of built-in functions, too.
@@ -141,12 +141,7 @@ def _work(
     with rooms.history.snapshot() as history:
         search = Search(history, [own])
         found = _similar(search, task)
-
-        def along(path: str) -> dict[str, float]:
-            partners = co_change(history, own.name, path, limit=15)["files"]
-            return {one["path"]: one["confidence"] for one in partners}
-
-        files = likely_files(tree, task.text, _changes(found), along, targets=task.targets)
+        files = likely_files(tree, task.text, _changes(found), targets=task.targets)
         statements += _file_statements(tree, task, files)
         paths = task.targets or [one.path for one in files[:3]]
         statements += pitfalls(history, own, paths)
@@ -162,7 +157,9 @@ def _file_statements(tree: Tree, task: _Task, files: Sequence[Likely]) -> list[S
     """Where the work will be, which tests belong to it, and what its names are."""
     statements = []
     for one in files:
-        signs = ", ".join(_SIGNS[sign] for sign, value in one.signs.items() if value >= _TELLING)
+        signs = ", ".join(
+            words for sign, words in _SIGNS.items() if one.signs.get(sign, 0) >= _TELLING
+        )
         section = "tests" if path_kind(one.path) == "test" else "files"
         text = f"{one.path} ({signs})" if signs else one.path
         statements.append(Statement(section, text, f"file:{one.path}", EARLY))

@@ -1,8 +1,9 @@
 """Which files a task will touch.
 
 Those it names, those that define its symbols, those that similar commits touched, those whose path
-has its words, and those that change along with them. Only files of the current tree count, and none that a program writes. How much each sign counts, and
-from which score on a file is named at all, was fitted on real histories
+has its words or whose past messages have them, and the tests that belong to them. Only files of the
+current tree count, and none that a program writes. How much each sign counts, and from which
+probability on a file is named at all, was fitted on real histories
 (`benchmarks/rooms/brief_files.py`); it is better to name no file than a wrong one.
 """
 
@@ -12,9 +13,9 @@ import math
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from clew.history.model import Repo
@@ -23,15 +24,22 @@ from clew.history.search.pathkind import path_kind
 from clew.kit.errors import ClewError
 from clew.kit.text.tokens import telling_words
 from clew.symbols.tree import Place, TreeSymbols
+from clew.thread.brief.past import Past, read_past
 
-# Log-odds, fitted by logistic regression; a file is named from a probability of one in ten on:
-# with more, plain full-text search would name more of the needed files.
-_WEIGHTS = {
-    "named": 5.0, "defines": 4.2, "has": 1.2, "path": 4.0, "similar": 4.0, "along": 1.3,
+# Log-odds, fitted by logistic regression on the changes of six projects: first each file by itself,
+# then beside the others that are likely for the same task.
+_ALONE = {
+    "named": 2.698, "defines": 2.406, "has": 0.837, "path": 3.14, "similar": -0.137, "place": 0.82,
+    "usual": 1.344, "words": -9.429, "title": 8.264, "root words": 6.71, "root similar": 2.018,
+    "test": 0.33, "prose": 0.198,
 }  # fmt: skip
-_FLOOR = 2.5
+_ALONE_BIAS = -5.544
+_BESIDE = {"alone": 0.708, "pair": 2.143, "share": 1.087, "rank": 0.519}
+_BESIDE_BIAS = -1.225
+_FLOOR = 0.15
 MOST_FILES = 6
-_LEADING = 3
+_LEADING = 8
+_MOST_BY_WORDS = 15
 _MOST_NAMES = 12
 _MOST_WORDS = 16
 _MOST_LINES = 40
@@ -43,6 +51,7 @@ _NAME = re.compile(
     r"`([A-Za-z_][\w.:]*)(?:\(\))?`|\b([A-Za-z_]\w*(?:[._]\w+)+)\b|\b([A-Za-z_]\w*)\(\)"
     r"|\b([A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"
 )
+_TEST_PART = re.compile(r"^tests?[_-]|[_.-](?:tests?|spec)$|^test(?=[A-Z])|Tests?$")
 _WORDS_IN_PATH = re.compile(r"[a-z]+|\d+")
 
 
@@ -107,6 +116,21 @@ class Tree:
             places[name] = exact or found[last]
         return {name: some for name, some in places.items() if some}
 
+    def counterparts(self, path: str) -> list[str]:
+        """The tests of a program's file, or the program's file of a test, by their names."""
+        kind, name = path_kind(path), _bare_name(path)
+        if kind == "prose" or not name:
+            return []
+        other = "code" if kind == "test" else "test"
+        return [one for one in self._by_name[name] if path_kind(one) == other]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.paths:
+            found[_bare_name(path)].append(path)
+        return found
+
     def occurrences(self, words: Sequence[str]) -> dict[str, Counter[str]]:
         """How often each file has each of these words."""
         found: dict[str, Counter[str]] = defaultdict(Counter)
@@ -138,33 +162,57 @@ def names_in(text: str) -> list[str]:
 
 
 def likely_files(
-    tree: Tree,
-    text: str,
-    similar: Sequence[Change],
-    along: Callable[[str], Mapping[str, float]] | None = None,
-    *,
-    targets: Sequence[str] = (),
+    tree: Tree, text: str, similar: Sequence[Change], *, targets: Sequence[str] = ()
 ) -> list[Likely]:
     """The files that a task will probably touch, the likeliest first; none rather than noise.
 
-    `along` tells which files change along with one, and how often; `targets` are listed already.
+    `targets` are listed already.
     """
     signs = signs_of(tree, text, similar)
     for path in targets:
         signs[path]["named"] = 1.0
-    best = sorted(signs, key=lambda path: (-score_of(signs[path]), path))[:_LEADING]
-    for path in best if along else ():
-        for other, share in along(path).items() if along else ():
-            if other in tree.sizes:
-                signs[other]["along"] = max(share, signs[other].get("along", 0.0))
-    scored = [Likely(path, score_of(found), found) for path, found in signs.items()]
-    scored.sort(key=lambda one: (-one.score, one.path))
+    alone = {path: _alone(path, found) for path, found in signs.items()}
+    leading = sorted(alone, key=lambda path: (-alone[path], path))[:_LEADING]
+    for first in leading:
+        for path in tree.counterparts(first):
+            if path not in alone:
+                alone[path] = _alone(path, signs[path])
+            signs[path]["pair"] = max(alone[first], signs[path].get("pair", 0.0))
+    scored = _beside(alone, signs)
     return [one for one in scored[:MOST_FILES] if one.score >= _FLOOR]
 
 
-def score_of(signs: Mapping[str, float]) -> float:
-    """What the signs of a file amount to."""
-    return sum(_WEIGHTS[sign] * value for sign, value in signs.items())
+def _alone(path: str, signs: Mapping[str, float]) -> float:
+    """How probable a file is by its own signs."""
+    kind = path_kind(path)
+    values = {
+        **signs,
+        "root words": math.sqrt(signs.get("words", 0.0)),
+        "root similar": math.sqrt(signs.get("similar", 0.0)),
+        kind: 1.0,
+    }
+    return _probability(_ALONE_BIAS, _ALONE, values)
+
+
+def _beside(alone: Mapping[str, float], signs: Mapping[str, dict[str, float]]) -> list[Likely]:
+    """How probable each file is beside the others."""
+    order = sorted(alone, key=lambda path: (-alone[path], path))
+    scored = []
+    for number, path in enumerate(order):
+        values = {
+            "alone": math.log(alone[path] / (1 - alone[path])),
+            "pair": signs[path].get("pair", 0.0),
+            "share": alone[path] / alone[order[0]],
+            "rank": 1 / (1 + number),
+        }
+        score = _probability(_BESIDE_BIAS, _BESIDE, values)
+        scored.append(Likely(path, score, signs[path]))
+    return sorted(scored, key=lambda one: (-one.score, one.path))
+
+
+def _probability(bias: float, weights: Mapping[str, float], values: Mapping[str, float]) -> float:
+    total = bias + sum(weight * values.get(name, 0.0) for name, weight in weights.items())
+    return 1 / (1 + math.exp(-total))
 
 
 def signs_of(tree: Tree, text: str, similar: Sequence[Change]) -> dict[str, dict[str, float]]:
@@ -185,7 +233,25 @@ def signs_of(tree: Tree, text: str, similar: Sequence[Change]) -> dict[str, dict
         signs[path]["path"] = value
     for path, value in _by_history(tree.paths, similar).items():
         signs[path]["similar"] = value
+    for number, change in enumerate(similar):
+        for path in change.files:
+            if path in tree.sizes:
+                signs[path].setdefault("place", 1 / (1 + number))
+    _add_past(signs, read_past(tree.repo, tree.sizes), text)
     return signs
+
+
+def _add_past(signs: dict[str, dict[str, float]], past: Past, text: str) -> None:
+    """What the newest commits say of the files; those with the task's words become candidates."""
+    by_words = past.touched_after(text)
+    by_title = past.touched_after(text.split("\n", 1)[0])
+    for path in sorted(by_words, key=lambda one: (-by_words[one], one))[:_MOST_BY_WORDS]:
+        signs[path]["words"] = by_words[path]
+    usual = past.usual()
+    for path, found in signs.items():
+        found["words"] = by_words.get(path, 0.0)
+        found["title"] = by_title.get(path, 0.0)
+        found["usual"] = usual.get(path, 0.0)
 
 
 def _by_content(tree: Tree, words: Sequence[str]) -> dict[str, float]:
@@ -228,6 +294,11 @@ def _by_history(paths: Sequence[str], similar: Sequence[Change]) -> dict[str, fl
         for path in files:
             found[path] += change.score / math.sqrt(len(files))
     return {path: min(1.0, value) for path, value in found.items()}
+
+
+def _bare_name(path: str) -> str:
+    """A file's name without what makes it a test, and without its ending."""
+    return _TEST_PART.sub("", path.rpartition("/")[2].split(".")[0]).lower()
 
 
 def _stem(word: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,12 @@ _HOW = {
 }
 
 
+# A message of nothing else is told as what it closes.
+_ONLY_ISSUES = re.compile(r"(?:(?:close|fixe?|resolve)[sd]? +#\d+[\s,.]*)+", re.IGNORECASE)
+# What tests a program is one: no picture, and no settings of those who run it.
+_PROGRAM = re.compile(r"\.(?!(?:png|jpe?g|gif|ya?ml|toml|json|md|rst|txt|cfg|ini|html)$)\w+$")
+
+
 @dataclass
 class WhyBuilder:
     """The statements of one answer, and the chain from line to vision."""
@@ -99,7 +106,7 @@ class WhyBuilder:
             return None
         self.chain.append(Link("commit", f"{found.repo}@{found.sha}", found.subject))
         self.say("commit", head_of(found), found.source, FIRST)
-        if found.prose:
+        if found.prose and not _ONLY_ISSUES.fullmatch(found.prose):
             self.say("message", found.prose, found.source, EARLY, shrink=True)
         refs = self._specs(found)
         for ref in refs:
@@ -203,7 +210,7 @@ class WhyBuilder:
             self.say("issues", f"was Subversion {commit.subversion}", commit.source, LATE)
         told = arrival.request.ref if arrival.request else ""
         for issue in commit.issues:
-            if issue["ref"] != told and (issue["closes"] or issue["ref"] not in commit.subject):
+            if issue["ref"] != told and issue["ref"] not in commit.subject:
                 closes = "closes " if issue["closes"] else "names "
                 self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
         self._together(commit)
@@ -214,7 +221,8 @@ class WhyBuilder:
         request, merge, tag = arrival.request, arrival.merge, arrival.tag
         by = f" (merge {head_of(merge, subject=False)})" if merge else ""
         if request is not None:
-            title = "" if request.title in ("", commit.subject) else f" “{request.title}”"
+            known = ("", commit.subject, commit.subject.removesuffix(f"({request.ref})").rstrip())
+            title = "" if request.title in known else f" “{request.title}”"
             told = title or by or f"{request.ref})" not in commit.subject
             if told:
                 source = merge.source if merge else commit.source
@@ -239,7 +247,7 @@ class WhyBuilder:
             words = f"the commit changed {len(commit.files)} files"
             self.say("together", words, commit.source, LATE)
             return
-        tests = [path for path in others if path_kind(path) == "test"]
+        tests = [path for path in others if path_kind(path) == "test" and _PROGRAM.search(path)]
         rest = [path for path in others if path not in tests]
         for words, paths in (
             ("changed in the same commit", rest),

@@ -10,7 +10,7 @@ from clew.history.model import Repo
 from clew.history.questions.file_history import path_changes
 from clew.history.repo_git import repo_git
 from clew.history.store.interface import Change, HistoryStore
-from clew.kit.git import GitError
+from clew.kit.git import GitError, guard
 from clew.thread.rooms import Rooms
 from clew.thread.why.commits import read_commit
 
@@ -52,7 +52,7 @@ def directory_story(rooms: Rooms, repo: Repo, path: str) -> PathHistory:
 
 
 def _moved_from(rooms: Rooms, repo: Repo, sha: str, path: str) -> str | None:
-    """The directory that a commit moved here, if most of what came did so by that."""
+    """The directory that a commit moved here: most of what came was in it, and it is no more."""
     commit = read_commit(rooms, repo, sha)
     files = [one for one in commit.files if one[0].startswith(f"{path}/")] if commit else []
     came = Counter(
@@ -63,7 +63,13 @@ def _moved_from(rooms: Rooms, repo: Repo, sha: str, path: str) -> str | None:
     if not came:
         return None
     best, count = came.most_common(1)[0]
-    return best if best and 2 * count >= len(files) else None
+    if not best or 2 * count < len(files):
+        return None
+    try:
+        repo_git(repo, "cat-file", "-e", f"{sha}:{guard(best)}")
+    except GitError:
+        return best
+    return None
 
 
 def _indexed(history: HistoryStore, repo: Repo, path: str) -> PathHistory:

@@ -46,6 +46,7 @@ _SHALLOW = (
     "this clone is shallow and ends at {sha}, so the line may be older than that. "
     "Fetch the rest: git fetch --unshallow"
 )
+_TELLING = re.compile(r"\w{2}")
 _MOST_COMMITS = 8
 _MOST_PLACES = 20
 
@@ -96,7 +97,8 @@ def _add_lines(builder: WhyBuilder, target: Target) -> None:
         counts[entry.sha] += entry.end - entry.start + 1
     if counts:
         ordered = [sha for sha, _ in counts.most_common()]
-        first = next(entry for entry in blame.entries if entry.sha == ordered[0])
+        most = [entry for entry in blame.entries if entry.sha == ordered[0]]
+        first = next((entry for entry in most if _TELLING.search(entry.text)), most[0])
         builder.own_paths |= {first.path}
         _add_first(builder, target.path, first)
         builder.statements += session_statements(builder.repo, blame.entries)
