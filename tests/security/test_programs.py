@@ -67,7 +67,7 @@ class Place:
         work.commit(f"chant({SPEC}): third words", {"a.m": "three\n"})
         self.trap.arm(tree.path)
         self.usual = {
-            "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "two",
+            "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "two", "texts": ["two"],
             "sha": self.repository.head(), "path": "a.t", "path_glob": "a.*", "query": "words",
             "issue": "1", "description": "A thing", "prompt": "standard", "number": 1, "start": 1,
             "agent": "climpt", "c1": "git", "c2": "create", "c3": "issue", "words": "git",

@@ -85,7 +85,7 @@ def place(tmp_path, monkeypatch):
 def usual(repository):
     """Arguments with which commands find something."""
     return {
-        "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "words",
+        "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "words", "texts": ["words"],
         "sha": repository.head(), "path": "plain.py", "path_glob": "*.py", "query": "words",
         "issue": "1", "description": f"A thing {EVIL}", "number": 1, "start": 1, "c1": "git",
         "c2": "create", "c3": "issue", "words": "git", "requirements": "It sells bicycles.",

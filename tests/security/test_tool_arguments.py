@@ -23,6 +23,7 @@ USUAL = {
     "path_glob": "a.py",
     "query": "words",
     "text": "two",
+    "texts": ["two"],
     "issue": "1",
     "description": "A thing",
     "prompt": "standard",
