@@ -148,6 +148,12 @@ BESIDE = {
     )),
     "programs gone": ("test_neighbours", ("test_commits_go_on_after_clew_was_uninstalled",)),
     "uninstalled by pip": ("test_outside", ("test_a_real_uninstall_leaves_what_was_there_before",)),
+    "the original commitmux": ("test_original", (
+        "test_its_file_is_left_as_it_is_and_can_be_moved_away",
+        "test_it_changes_nothing_in_ours",
+        "test_both_begin_the_same_file_at_once",
+        "test_both_go_on_while_the_other_one_tries",
+    )),
     "three doors": ("test_neighbours", ("test_board_terminal_and_tools_write_at_once",)),
 }  # fmt: skip
 

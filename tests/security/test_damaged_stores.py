@@ -17,6 +17,7 @@ from clew.history.store.sqlite import SqliteHistory, migrations
 from clew.kit.errors import Unavailable
 from clew.kit.sqlite import open_database, problem_of, read_migrations
 from clew.protocol.kernel.task_store import SqliteTasks
+from clew.sessions.index import sqlite as sessions
 from clew.work.journal.sqlite import SqliteJournal
 from tests.history.index import new_index
 from tests.security.surfaces import call
@@ -39,6 +40,13 @@ def opened_conversations(path):
         yield made
 
 
+@contextmanager
+def opened_sessions(path):
+    """The index of sessions, which is at one place."""
+    with sessions.opened_index() as made:
+        yield made
+
+
 # How each store is made and read, and a table of it.
 STORES = {
     "history": ("db", "commit_rows", SqliteHistory.create),
@@ -49,6 +57,7 @@ STORES = {
     ),
     "tasks": ("tasks.sqlite3", "tasks", opened_tasks),
     "conversations": ("conversations.sqlite3", "turns", opened_conversations),
+    "sessions": ("sessions.sqlite3", "turns", opened_sessions),
 }  # fmt: skip
 
 
@@ -171,7 +180,7 @@ def test_doctor_names_the_damaged_file_and_its_repair(tmp_path, private_home):
     missing_table(path, "turns")
     missing_table(tmp_path / "db", "repos")
     found = {check.summary.partition(" cannot")[0]: check.fix for check in databases(subject)}
-    assert found["The store of conversations"].startswith(f"mv {path} {path}.damaged && rm -f")
+    assert found["The store of conversations"].startswith(f"mv {path} {path}.damaged && ")
     assert "commitmux init" in found["The history index"]
 
 

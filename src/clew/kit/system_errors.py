@@ -64,11 +64,12 @@ def next_step(error: OSError | sqlite3.Error) -> str | None:
 
 
 def moved_away(path: Path) -> str:
-    """The command that takes a damaged database away; a log left beside would spoil the next."""
+    """The command that takes a database away with its log, which holds the latest of its content."""
     from shlex import quote
 
-    beside = " ".join(quote(f"{path}{end}") for end in ("-wal", "-shm"))
-    return f"mv {quote(str(path))} {quote(f'{path}.damaged')} && rm -f {beside}"
+    ends = ("", "-wal") if path.with_name(f"{path.name}-wal").exists() else ("",)
+    moves = [f"mv {quote(f'{path}{end}')} {quote(f'{path}.damaged{end}')}" for end in ends]
+    return " && ".join([*moves, f"rm -f {quote(f'{path}-shm')}"])
 
 
 def database_refusal(what: str, path: Path, error: sqlite3.DatabaseError) -> Unavailable:

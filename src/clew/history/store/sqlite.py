@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from clew.history.store.commits import SqliteCommits
 from clew.history.store.paths import SqlitePaths
@@ -151,20 +151,24 @@ def rebuild_command(path: Path) -> str:
 
 
 def _registered(path: Path) -> tuple[str, ...]:
-    """The repositories that a damaged index still names, as `add-repo` takes them."""
+    """The repositories that a damaged index or another program's names, as `add-repo` takes them."""
     from shlex import quote
 
     try:
         with closing(open_read_only(path)) as connection:
-            rows = connection.execute(
-                "SELECT name, local_path, remote_url, managed_clone FROM repos"
-            )
-            return tuple(
-                f"{f'--url {quote(url)}' if is_clone and url else quote(place)} --name {quote(name)}"
-                for name, place, url, is_clone in rows
-            )
-    except (sqlite3.Error, ClewError, OSError, TypeError):
+            rows = [dict(row) for row in connection.execute("SELECT * FROM repos")]
+        return tuple(
+            (f"--url {quote(row['remote_url'])}" if _is_clone(row) else quote(row["local_path"]))
+            + f" --name {quote(row['name'])}"
+            for row in rows
+        )
+    except (sqlite3.Error, ClewError, OSError, TypeError, KeyError):
         return ()
+
+
+def _is_clone(row: dict[str, Any]) -> bool:
+    """Whether Clew cloned it, so that it is to be cloned again."""
+    return bool(row.get("managed_clone") and row["remote_url"])
 
 
 def _require(path: Path) -> None:
