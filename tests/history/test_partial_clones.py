@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from clew.history.questions.touches import find_touches
 
 from clew.history.questions.file_history import find_touches
 from clew.history.questions.pickaxe import find_changes
