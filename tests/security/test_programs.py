@@ -10,23 +10,36 @@ from pathlib import Path
 import pytest
 
 import clew
+from clew.history.store.sqlite import SqliteHistory
 from clew.kit.git import PLAIN_DIFF, ForeignRepository, run_git
 from clew.program import all_tools
 from clew.web.app import ROUTES
 from clew.work.model import WorktreeSettings
 from clew.work.worktrees.worktrees import prepare
 from tests.history.index import new_index
-from tests.security.surfaces import ENDLESS, call, command_lines
+from tests.security.surfaces import call, command_lines, first_questions, furnish
 from tests.security.vectors import VECTORS, Trap
-from tests.specs.tools.project import write_spec
+from tests.specs.tools.project import boxes, write_spec
 from tests.support.client import BIN, CLEW, StdioServer
 from tests.support.http import http_server
+from tests.support.proof import amount
 from tests.support.repos import Repository
 
+CONVERSATION = "told"
 SPEC, DONE = "2026-01-01-001-abc", "2026-01-01-002-def"
-CONFIG = "---\nproject:\n  name: house\ndefaults:\n  provider: command\n  command: ['true']\n---\n"
-# Starting these is consent to what the project names: SECURITY.md.
-WORKING = {"work", "resume", "release", "takeover", "merge", "cleanup"}
+CONFIG = """---
+project:
+  name: house
+defaults:
+  provider: command
+  command: ['true']
+enterprise:
+  derived:
+    team:
+      from: branch
+      pattern: '(main)'
+---
+"""
 WORKING_TOOLS = {"chant_work_start", "chant_resume", "chant_takeover", "chant_release",
                  "chant_watch_start", "chant_watch_stop", "chant_split"}  # fmt: skip
 # What tools take besides what they must have, so that they look at the repository.
@@ -43,20 +56,29 @@ CANNOT = {
     "chant_log", "chant_finalize", "chant_reset", "chant_archive", "chant_check", "chant_pause",
     "session_show",
 }  # fmt: skip
+COMMANDS_THAT_CANNOT = {
+    "clew pause",  # nothing runs
+    "clew team ask",  # nobody works for the team
+    "clew spec silent",  # git has the specs already
+    "clew advise check",  # finds what is missing in the documents
+    "clariad review {id} --range HEAD~2..HEAD",  # needs an object that is not there
+}
 LOOKING = [one for one in all_tools() if one.name not in WORKING_TOOLS]
 
 
 class Place:
     """A project whose repository is a trap, indexed before it was laid."""
 
-    def __init__(self, base):
+    def __init__(self, base, home):
         self.repository = Repository(base / "project")
         self.root = self.repository.path
         (self.root / ".chant" / "specs").mkdir(parents=True)
-        write_spec(self.root, SPEC, "First", body="- [ ] It works", branch=f"chant/{SPEC}")
+        write_spec(self.root, SPEC, "First", body=boxes(False, False), branch=f"chant/{SPEC}")
         write_spec(self.root, DONE, "Second", status="completed", body="- [x] Done")
         (self.root / ".chant" / "config.md").write_text(CONFIG)
+        furnished = furnish(self.root, home, "words")
         self.repository.commit(f"chant({DONE}): first words (#1)", {"src/a.py": "one\n"})
+        self.repository.commit("told words", {"told.py": "def told():\n    return 1\n"})
         self.repository.commit("second words", {"src/a.py": "one\ntwo\n"})
         self.database = base / "db"
         new_index(self.database, self.repository).close()
@@ -73,17 +95,16 @@ class Place:
             "agent": "climpt", "c1": "git", "c2": "create", "c3": "issue", "words": "git",
             "project_description": "A shop.", "project_name": "Shop", "task": "sell bicycles",
             "requirements": "It sells bicycles.", "operation_name": "wait", "duration_seconds": 0,
-            "target": "a.t:1", "question": "words", "file": str(base / "file"), "shell": "bash",
-            "record": "1", "status": "accepted", "conversation_id": "nothing", "host": "cursor",
-            "source": str(base), "base": "a", "ours": "b", "theirs": "c",
-            "shas": [self.repository.head()],
+            "target": "a.t:1", "question": "words", "shell": "bash", "symbol": "told",
+            "record": "1", "status": "accepted", "conversation_id": CONVERSATION, "host": "cursor",
+            "shas": [self.repository.head()], "database": str(self.database), **furnished,
         }  # fmt: skip
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(tmp_path, private_home, monkeypatch):
     """The trap, and every command in it."""
-    made = Place(tmp_path)
+    made = Place(tmp_path, private_home)
     monkeypatch.setenv("COMMITMUX_DB", str(made.database))
     monkeypatch.chdir(made.root)
     return made
@@ -101,25 +122,64 @@ def test_every_program_does_run_with_plain_git(place, record_property):
     record_property("vectors", len(fired))
 
 
-def test_no_command_runs_one(place, capsys, record_property):
-    left_out = ENDLESS | WORKING - {"merge", "cleanup"}
+def test_no_command_runs_one(place, team_database, capsys, monkeypatch, record_property):
+    """A new command is tried as well, and must find something here or be among those that cannot."""
+    monkeypatch.setenv("EDITOR", "true")  # the user's own
+    usual = place.usual | {"team": team_database}
     lines = [
-        words
-        for words in command_lines(place.usual, left_out)
-        if words[1] not in WORKING or {"--list", "--dry-run"} & set(words)
+        line for line in command_lines(usual, with_options=amount(False, True)) if not line.works
     ]
-    assert len(lines) > 90
-    sprung, done = {}, 0
-    for words in lines:
+    sprung, refused = {}, {}
+    for name, words in lines:
         place.trap.touch()
-        done += call(words) == 0
+        if call(words):
+            refused[name] = capsys.readouterr().err
         found = place.trap.sprung()
         if found:
             sprung[words] = found
     assert sprung == {}
-    assert done > 60
+    assert not [name for name, said in refused.items() if "a bug in Clew" in said]
+    plain = {name: said for name, said in refused.items() if " -" not in name}
+    assert {n: said for n, said in plain.items() if n not in COMMANDS_THAT_CANNOT} == {}
+    record_property("vectors x surfaces", len(lines) * len(VECTORS))
+
+
+def read_in(index):
+    """How many commits of the first repository an index has."""
+    with SqliteHistory.read(index) as store:
+        return store.commit_count(store.repos()[0].repo_id)
+
+
+def test_no_first_question_runs_one(place, tmp_path, capsys, monkeypatch, record_property):
+    """In a clone that was never read, the question itself reads it in."""
+    lines = first_questions(place.usual)
+    assert {"why", "brief", "search", "recall"} <= {line.words[1] for line in lines}
+    sprung, unread = {}, []
+    for number, (_, words) in enumerate(lines):
+        index = tmp_path / f"first{number}"
+        monkeypatch.setenv("COMMITMUX_DB", str(index))
+        place.trap.touch()
+        call(words)
+        found = place.trap.sprung()
+        if found:
+            sprung[words] = found
+        if not index.exists() or not read_in(index):
+            unread.append(words)
+    assert sprung == {}
+    assert unread == []
     assert "a bug in Clew" not in capsys.readouterr().err
     record_property("vectors x surfaces", len(lines) * len(VECTORS))
+
+
+@pytest.mark.parametrize("name", ["clew_why", "clew_brief", "commitmux_search"])
+def test_no_first_call_runs_one(place, tmp_path, name, record_property):
+    (tool,) = [one for one in LOOKING if one.prefixed_name == name]
+    index = {"COMMITMUX_DB": str(tmp_path / "first")}
+    with StdioServer((*CLEW, "--toolsets", "all"), cwd=place.root, env=index) as server:
+        asked = {"name": name, "arguments": arguments(tool, place.usual)}
+        assert not server.result("tools/call", asked).get("isError")
+    assert place.trap.sprung() == []
+    record_property("vectors x surfaces", len(VECTORS))
 
 
 def arguments(tool, usual):

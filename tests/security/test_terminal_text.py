@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import sys
 from io import BytesIO, TextIOWrapper
@@ -14,7 +15,8 @@ import pytest
 import clew
 from clew.kit.text.display import terminal_text
 from tests.history.index import new_index
-from tests.security.surfaces import ENDLESS, call, command_lines
+from tests.security.surfaces import ENDLESS, call, command_lines, furnish
+from tests.support.proof import amount
 from tests.support.repos import Repository
 
 # A title set, colours, a deleted character, a line drawn over, writing turned round.
@@ -24,7 +26,15 @@ COMMANDS_ANYWHERE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 SPEC = "2026-01-01-001-abc"
-LEFT_OUT = ENDLESS | {"work", "resume", "release", "takeover"}
+# What speaks with the terminal itself, and what others print for it to read.
+LEFT_OUT = ENDLESS | {"merge-driver"}
+# Where what others wrote is seen: a commit, a spec, a template, a session, an agent's words.
+SHOWING = {
+    "clew why", "clew why {sha}", "clew brief", "clew recall", "clew search", "clew log", "clew show",
+    "clew list", "clew logs", "clew work", "clew spec show", "clew spec diagnose", "clew history patch",
+    "clew history hunks", "clew command show", "clew command run", "clew sessions list",
+    "clew sessions show", "clew sessions search", "clew recall {text} --kind session",
+}  # fmt: skip
 
 
 class Screen(TextIOWrapper):
@@ -43,7 +53,7 @@ class Screen(TextIOWrapper):
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(tmp_path, private_home, team_database, monkeypatch):
     """A project in which every name and text is hostile, and its index."""
     repository = Repository(tmp_path / "project")
     root = repository.path
@@ -58,12 +68,15 @@ def place(tmp_path, monkeypatch):
             f"depends_on: [{written}]\n---\n\n{body}"
         )
     (specs / f"bad{EVIL.replace('/', '')}.md").write_text(f"---\nstatus: [{EVIL}\n---\n{body}")
-    logs = root / ".chant" / "logs"
-    logs.mkdir()
-    (logs / f"{SPEC}.log").write_text(f"agent says {EVIL}\n", newline="")
-    template = root / ".agent/climpt/prompts/git/create/issue/f_default.md"
-    template.parent.mkdir(parents=True)
-    template.write_text(f"---\ntitle: {written}\n---\nDo {EVIL}\n", newline="")
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!/bin/sh\nprintf '%s\\n' 'agent says {EVIL}'\necho '{EVIL}' >&2\n")
+    agent.chmod(0o755)
+    command = json.dumps([str(agent)])
+    (root / ".chant" / "config.md").write_text(
+        f"---\nproject:\n  name: {written}\ndefaults:\n  provider: command\n  command: {command}\n---\n"
+    )
+    repository.team = team_database
+    repository.furnished = furnish(root, private_home, EVIL)
     repository.write("docs/vision.md", f"# Vision {EVIL}\n\n- **BO-1** Objective {EVIL}\n")
     who = {"GIT_AUTHOR_NAME": f"Ada {EVIL}", "GIT_AUTHOR_EMAIL": f"a{EVIL}@example.com"}
     for number in (1, 2):
@@ -72,12 +85,16 @@ def place(tmp_path, monkeypatch):
             {f"dir{EVIL}/a{EVIL}.py": f"words {number} {EVIL}\n", "plain.py": f"{number} {EVIL}\n"},
             env=who,
         )
+    repository.commit(f"told words {EVIL}", {"told.py": "def told():\n    return 1\n"}, env=who)
     repository.git("branch", f"chant/x{QUIET}")
+    repository.git("tag", "-a", f"v1{QUIET}", "-m", f"Tag {EVIL}", env=who)
+    repository.git("notes", "add", "-m", f"Note {EVIL}", "HEAD~1", env=who)
     database = tmp_path / f"db{QUIET}"
     new_index(database, repository, name="r").close()
     monkeypatch.setenv("COMMITMUX_DB", str(database))
     monkeypatch.setenv("NO_COLOR", "1")  # so that no sequence is Clew's own
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("EDITOR", "true")
     monkeypatch.chdir(root)
     return repository
 
@@ -85,20 +102,23 @@ def place(tmp_path, monkeypatch):
 def usual(repository):
     """Arguments with which commands find something."""
     return {
-        "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "words", "texts": ["words"],
+        "team": repository.team,
+        "id": SPEC, "spec_id": SPEC, "ids": SPEC, "repo": "r", "name": "r", "text": "words",
+        "texts": ["words"],
         "sha": repository.head(), "path": "plain.py", "path_glob": "*.py", "query": "words",
         "issue": "1", "description": f"A thing {EVIL}", "number": 1, "start": 1, "c1": "git",
         "c2": "create", "c3": "issue", "words": "git", "requirements": "It sells bicycles.",
         "task": "words", "target": "plain.py:1", "question": "words", "shell": "bash",
-        "file": str(repository.path / "file"), "record": "1", "status": "accepted",
-        "conversation_id": "nothing", "host": "cursor", "source": str(repository.path),
-        "base": "a", "ours": "b", "theirs": "c",
+        "record": "1", "status": "accepted", "conversation_id": "told", "host": "cursor",
+        "symbol": "told", "shas": [repository.head()], "database": os.environ["COMMITMUX_DB"],
+        **repository.furnished,
     }  # fmt: skip
 
 
 def hostile(repository):
     """Arguments that commands can only name in an error."""
-    return dict.fromkeys(usual(repository), EVIL) | {"number": 1, "start": 1, "shell": EVIL}
+    kept = {"number": 1, "start": 1, "team": repository.team}
+    return dict.fromkeys(usual(repository), EVIL) | kept
 
 
 def assert_harmless(words, *texts):
@@ -109,20 +129,22 @@ def assert_harmless(words, *texts):
 
 @pytest.mark.parametrize("arguments", [usual, hostile])
 def test_no_command_sends_a_control_into_a_pipe(place, capfd, arguments, record_property):
-    fed, escaped = 0, 0
-    for words in command_lines(arguments(place), LEFT_OUT):
+    fed, escaped = 0, set()
+    for name, words in command_lines(arguments(place), LEFT_OUT, with_options=amount(False, True)):
         call(words)
         said = capfd.readouterr()
         assert_harmless(words, said.out, said.err)
         fed += 1
-        escaped += "\\x1b" in said.out + said.err
-    assert escaped > 30
+        if "\\x1b" in said.out + said.err:
+            escaped.add(name)
+    assert len(escaped) > 50, sorted(escaped)
+    assert arguments is hostile or SHOWING - escaped == set()
     record_property("escapes fed", fed * len(COMMANDS_ANYWHERE.findall(EVIL)))
 
 
 def test_no_command_sends_a_control_to_a_terminal(place, capfd, monkeypatch, record_property):
     fed, escaped = 0, 0
-    for words in command_lines(usual(place), LEFT_OUT):
+    for _, words in command_lines(usual(place), LEFT_OUT):
         screen = Screen()
         monkeypatch.setattr(sys, "stdout", screen)
         call(words)
@@ -135,7 +157,7 @@ def test_no_command_sends_a_control_to_a_terminal(place, capfd, monkeypatch, rec
 
 def test_json_keeps_what_was_said(place, capfd, record_property):
     fed, kept = 0, 0
-    for words in command_lines(usual(place), LEFT_OUT | {"completion", "merge-driver"}):
+    for _, words in command_lines(usual(place), LEFT_OUT | {"completion"}):
         call((*words, "--json"))
         out = capfd.readouterr().out
         assert_harmless(words, out)

@@ -126,6 +126,12 @@ def open_regular(path: Path | str) -> int:
     return descriptor
 
 
+def regular_text(path: Path, most: int = -1) -> str:
+    """The beginning of a regular file as text; a link or a pipe in its place is refused."""
+    with open(open_regular(path), encoding="utf-8", errors="replace") as file:
+        return file.read(most)
+
+
 def private_directory(path: Path) -> Path:
     """The directory; it and the parents that are missing are made for their owner only."""
     if not path.is_dir():

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from clew.advisors.extract.similarity import tokens
 from clew.kit.errors import ClewError
+from clew.kit.files import regular_text
 from clew.kit.git import run_git
 from clew.kit.jsontext import JsonError, loads
 from clew.kit.paths import CHANT
@@ -72,7 +73,7 @@ def likely_files(project: Path, words: str) -> Likely:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")[:_CHARACTERS]
+        return regular_text(path, _CHARACTERS)
     except OSError:
         return ""
 

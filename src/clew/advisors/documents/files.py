@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -91,7 +92,10 @@ def shown(project: Path, path: Path) -> str:
 def read_text(path: Path) -> str | None:
     """The file's text; None if there is no file."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise Invalid(f"{path.name} is not a regular file", "Move it away.")
+        if found.st_size > LARGEST_FILE:
             raise Invalid(f"{path.name} is larger than 2 MB", "Move it away, or make it shorter.")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

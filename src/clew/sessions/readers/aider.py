@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time as clock
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from clew.kit.files import open_regular
 from clew.sessions.model import Command, Edit, Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts
 from clew.sessions.readers.interface import Progress, Source, Surroundings
@@ -174,7 +176,9 @@ def _local(text: str) -> float:
 def _input_times(source: Source) -> dict[str, float]:
     """When each request was last entered."""
     try:
-        raw = source.path.with_name(_INPUTS).read_bytes()[-_MOST_INPUTS:]
+        with open(open_regular(source.path.with_name(_INPUTS)), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_INPUTS))
+            raw = file.read(_MOST_INPUTS)
     except OSError:
         return {}
     times: dict[str, float] = {}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid
-from clew.kit.files import write_atomic
+from clew.kit.files import regular_text, write_atomic
 from clew.kit.git import SPEC_DRIVER, run_git
 from clew.kit.paths import ProjectPaths
 from clew.kit.repository import common_directory
@@ -34,6 +34,7 @@ specs/.chant-status-*.json
 agents.md
 """
 _LOCAL = ".chant/"
+_LONGEST_MANIFEST = 1_000_000
 MERGE_LINE = ".chant/specs/*.md merge=chant-spec"
 _MERGE_SETTINGS = {
     "merge.chant-spec.name": "Chant spec merge driver",
@@ -88,7 +89,7 @@ def set_up_merging(project: Path) -> bool:
     except ClewError:
         return False
     attributes = project / ".gitattributes"
-    text = attributes.read_text("utf-8") if attributes.exists() else ""
+    text = regular_text(attributes) if attributes.exists() else ""
     if MERGE_LINE not in text.splitlines():
         gap = "" if not text or text.endswith("\n") else "\n"
         write_atomic(attributes, f"{text}{gap}{MERGE_LINE}\n")
@@ -135,7 +136,7 @@ def project_name(project: Path) -> str:
     }
     for manifest, read in readers.items():
         try:
-            found = read((project / manifest).read_text("utf-8"))
+            found = read(regular_text(project / manifest, _LONGEST_MANIFEST))
         except (OSError, ValueError, KeyError, IndexError, TypeError):
             continue
         if isinstance(found, str) and found.strip():

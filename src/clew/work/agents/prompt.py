@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clew.kit.errors import ClewError, Invalid, NotFound
+from clew.kit.files import regular_text
 from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import read_leniently
@@ -249,6 +250,6 @@ def _output_words(spec: Spec) -> str:
 def _extension(paths: ProjectPaths, name: str) -> str:
     path = paths.prompts / "extensions" / f"{Path(name).name}.md"
     try:
-        return path.read_text(encoding="utf-8")
+        return regular_text(path)
     except OSError:
         raise NotFound(f"Prompt extension not found: {name}", f"It would be {path}.") from None
