@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
 from clew.program import all_tools
 from tests.history.index import new_index
+from tests.security.surfaces import call
 from tests.security.test_tool_arguments import USUAL
 from tests.support.client import CLEW, StdioServer
 
@@ -54,3 +57,30 @@ def test_commits_made_by_hand(ground, is_indexed):
                 said = json.dumps(server.ask("tools/call", call))
                 assert "Internal error" not in said, (tool.name, given | more)
     assert b"Traceback" not in server.stderr, server.stderr.decode()[-3000:]
+
+
+ODD = (b"--output=pwned.py", b"-c/words.py", b"a\nb.py", b"words\xff.py", b"\x1b[31m.py", b" .py")
+
+
+def test_names_of_files_deny_nobody_an_answer(ground, capfd, monkeypatch):
+    """One file with a name that no question can take does not keep the others from being found."""
+    for name in ODD:
+        path = Path(os.fsdecode(os.fsencode(ground.root) + b"/" + name))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("def words():\n    return 1\n")
+    for name in ("README.md", ".mailmap", ".git-blame-ignore-revs", "docs"):
+        (ground.root / name).unlink(missing_ok=True)
+        (ground.root / name).symlink_to("/dev/zero")
+    ground.repository.git("add", "-A")
+    ground.repository.git("update-ref", "refs/heads/--output=pwned", "HEAD")
+    ground.repository.git("update-ref", "refs/tags/--output=pwned", "HEAD")
+    ground.repository.commit("more words")
+    monkeypatch.chdir(ground.root)
+    for words in (
+        ("why", "src/a.py:1"), ("why", "words"), ("why", ground.repository.head()), ("brief", "words"),
+        ("recall", "words"), ("search", "words"), ("log", "src/a.py"), ("blame", "src/a.py"),
+        ("owners",), ("co-change", "src/a.py"), ("history", "hotspots"), ("trace",),
+        ("show", ground.repository.head(), "-p"), ("history", "verify"),
+    ):  # fmt: skip
+        assert call(("clew", *words)) == 0, (words, capfd.readouterr())
+    ground.assert_untouched()

@@ -13,6 +13,7 @@ from clew.kit.errors import Invalid, NotFound
 MOST_ANSWERS = 500
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 _MOST_CANDIDATES = 8
+_UNUSABLE = re.compile(r"^-|[\x00\n\ud800-\udfff]")
 _SIGNATURE = re.compile(r"(?:[A-Z][a-z]+(?:-[a-z]+)*-by|Cc|CC|Change-Id|Message-ID): ")
 
 
@@ -55,11 +56,15 @@ def chosen_repos(store: HistoryStore, names: Sequence[str] | None) -> list[Repo]
     return [known[name] for name in dict.fromkeys(names)]
 
 
+def is_askable(path: str) -> bool:
+    """Whether a question can name this path; a repository can have others."""
+    return not _UNUSABLE.search(path)
+
+
 def clean_path(path: str) -> str:
     """A path as git writes it: relative, from the repository's root."""
     parts = path.removesuffix("/").split("/")
-    unusable = re.search(r"[\x00\n\ud800-\udfff]", path) or path.startswith("-")
-    if unusable or not {"", ".", ".."}.isdisjoint(parts):
+    if not is_askable(path) or not {"", ".", ".."}.isdisjoint(parts):
         raise Invalid(f"Not a path in a repository: {path!r}", "Give it from the root on: src/a.py")
     return "/".join(parts)
 

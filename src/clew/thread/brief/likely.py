@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from clew.history.lookup import is_askable
 from clew.history.model import Repo
 from clew.history.repo_git import repo_git
 from clew.history.search.pathkind import path_kind
@@ -88,7 +89,7 @@ class Tree:
         for entry in out.split(b"\0"):
             head, _, name = entry.partition(b"\t")
             path = os.fsdecode(name)
-            if b" blob " in head and is_work(path):
+            if b" blob " in head and is_askable(path) and is_work(path):
                 size = head.split()[3]  # of what a partial clone lacks, git says BAD
                 self.sizes[path] = int(size) if size.isdigit() else 0
         self.paths = tuple(self.sizes)
