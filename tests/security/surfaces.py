@@ -33,6 +33,7 @@ GIVEN = {
     "clew history fixed-by": "{sha}", "clew history hunks": "{sha}",
     "clew history contains": "{sha}", "clew command new": "git create more --from git/create/issue",
     "clew command run": "git create issue --uv-name=x", "clew sessions forget": "{session}", "clew sessions off": "--keep",
+    "clew sessions export": "--commit {sha}",
     "clew spec update": "{id} --label x", "clew spec finalize": "{done} --allow-no-commits",
     "clew spec reset": "{failed}", "clew spec archive": "{done}", "clew spec template": "kept",
     "clew team add-repos": "{addresses}", "clew team ask": "1 cancel", "clew team logs": "1",

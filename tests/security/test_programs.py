@@ -59,6 +59,8 @@ CANNOT = {
 COMMANDS_THAT_CANNOT = {
     "clew pause",  # nothing runs
     "clew team ask",  # nobody works for the team
+    "clew sessions capture",  # no program hands it anything
+    "clew history verify",  # tells of the object that is not there
     "clew spec silent",  # git has the specs already
     "clew advise check",  # finds what is missing in the documents
     "clariad review {id} --range HEAD~2..HEAD",  # needs an object that is not there
@@ -97,7 +99,7 @@ class Place:
             "requirements": "It sells bicycles.", "operation_name": "wait", "duration_seconds": 0,
             "target": "a.t:1", "question": "words", "shell": "bash", "symbol": "told",
             "record": "1", "status": "accepted", "conversation_id": CONVERSATION, "host": "cursor",
-            "shas": [self.repository.head()], "database": str(self.database), **furnished,
+            "shas": [self.repository.head()], "texts": ["words"], "database": str(self.database), **furnished,
         }  # fmt: skip
 
 

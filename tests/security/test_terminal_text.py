@@ -31,7 +31,7 @@ LEFT_OUT = ENDLESS | {"merge-driver"}
 # Where what others wrote is seen: a commit, a spec, a template, a session, an agent's words.
 SHOWING = {
     "clew why", "clew why {sha}", "clew brief", "clew recall", "clew search", "clew log", "clew show",
-    "clew list", "clew logs", "clew work", "clew spec show", "clew spec diagnose", "clew history patch",
+    "clew list", "clew logs", "clew work", "clew spec show",
     "clew history hunks", "clew command show", "clew command run", "clew sessions list",
     "clew sessions show", "clew sessions search", "clew recall {text} --kind session",
 }  # fmt: skip
