@@ -189,6 +189,17 @@ def test_directories_that_are_links_are_not_written_through(ground, name):
         ground.assert_untouched()
 
 
+@pytest.mark.parametrize("name", ["audit.jsonl", "locks/-audit.lock", "locks/-new.lock"])
+def test_a_file_of_the_store_that_is_a_link_is_not_written_through(ground, name):
+    """git ignores these files, but a clone can bring them."""
+    link = ground.root / ".chant" / ".store" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(ground.outside / ("canary.txt" if name == "audit.jsonl" else "made"))
+    for words in (("add", "A thing"), ("activity",)):
+        assert_civil(run([BIN / "chant", *words, "--project", ground.root], timeout=60))
+        ground.assert_untouched()
+
+
 @pytest.mark.parametrize("name", amount(["log"], ["log", "events.jsonl"]))
 def test_a_log_that_is_a_link_is_not_written_through(ground, name):
     """What an agent prints would otherwise end up in any file of the user."""

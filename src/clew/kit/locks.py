@@ -15,6 +15,8 @@ LOCK_TIMEOUT = 30.0
 LONG_LOCK_TIMEOUT = 1800.0
 _FIRST_NAP = 0.0005
 _LONGEST_NAP = 0.05
+# A clone can bring a link in the place of a lock.
+_ITSELF = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HeldLock:
@@ -37,7 +39,7 @@ class HeldLock:
 def try_lock(path: Path) -> HeldLock | None:
     """The lock, or None when another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _ITSELF, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -52,7 +54,7 @@ def try_lock(path: Path) -> HeldLock | None:
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock; needs no right to write."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _ITSELF)
     except FileNotFoundError:
         return False
     try:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from clew.kit.files import open_regular
 from clew.kit.jsontext import JsonError, dumps_bytes, loads_bytes
 from clew.kit.locks import locked
 from clew.kit.paths import ProjectPaths
@@ -17,7 +18,7 @@ _LONGEST_VALUE = 500
 def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details: Any) -> None:
     """Add one line: when, who, which tool, what was done to which spec."""
     paths.make_store()
-    with locked(paths.lock_file("-audit")), paths.audit.open("ab+") as trail:
+    with locked(paths.lock_file("-audit")), open(paths.audit, "ab+", opener=_itself) as trail:
         now = utc_now(milliseconds=True)
         entry = {"at": now, "by": own_name(), "tool": actor, "spec": spec_id, "event": event}
         entry.update({key: value for key, value in details.items() if value is not None})
@@ -30,7 +31,7 @@ def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details:
 def entries(paths: ProjectPaths, spec_id: str | None = None) -> Iterator[dict[str, Any]]:
     """The lines, the oldest first; what is not a line (torn by a crash) is ignored."""
     try:
-        trail = paths.audit.open("rb")
+        trail = open(open_regular(paths.audit), "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
         return
     with trail:
@@ -67,6 +68,11 @@ def user_name(text: str) -> str:
         return pwd.getpwuid(int(text)).pw_name
     except (ValueError, KeyError, OverflowError):
         return text
+
+
+def _itself(path: str, flags: int) -> int:
+    """Open the file and not what a link in its place leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _is_torn(descriptor: int) -> bool:
