@@ -154,6 +154,9 @@ BESIDE = {
         "test_both_begin_the_same_file_at_once",
         "test_both_go_on_while_the_other_one_tries",
     )),
+    "a team's parts": ("test_team", (
+        "test_whatever_fails_nothing_is_lost_and_nothing_runs_twice",
+    )),
     "three doors": ("test_neighbours", ("test_board_terminal_and_tools_write_at_once",)),
 }  # fmt: skip
 
