@@ -99,7 +99,7 @@ class Place:
             "requirements": "It sells bicycles.", "operation_name": "wait", "duration_seconds": 0,
             "target": "a.t:1", "question": "words", "shell": "bash", "symbol": "told",
             "record": "1", "status": "accepted", "conversation_id": CONVERSATION, "host": "cursor",
-            "shas": [self.repository.head()], "texts": ["words"], "database": str(self.database), **furnished,
+            "shas": [self.repository.head()], "database": str(self.database), **furnished,
         }  # fmt: skip
 
 
