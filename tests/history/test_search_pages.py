@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -134,21 +132,20 @@ def test_a_cursor_fits_only_its_request(store):
         page_of_touches(store, "dir1", cursor=page["next_cursor"])
 
 
-def _handed_out(value):
-    try:
-        raw = json.dumps(value).encode()
-    except (ValueError, UnicodeEncodeError):
-        raw = b"[]"
-    return raw.hex()
+def _handed_out(parts):
+    """Parts of a cursor, put together as cursors are."""
+    return ".".join(
+        "_".join(map(str, part)) if isinstance(part, list) else "" if part is None else str(part)
+        for part in parts
+    )
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.one_of(
         st.text(max_size=40),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-            lambda inner: st.lists(inner, max_size=7),
+        st.lists(
+            st.none() | st.integers() | st.text() | st.lists(st.integers() | st.text()), max_size=9
         ).map(_handed_out),
     )
 )
@@ -164,7 +161,8 @@ def test_no_cursor_breaks_anything(store, text):
 @given(st.lists(st.integers() | st.none() | st.text(), min_size=4, max_size=8))
 def test_cursors_with_odd_numbers(store, numbers):
     page = page_of_commits(store, SearchRequest("change", sort="date"), limit=1)
-    mark = json.loads(bytes.fromhex(page["next_cursor"]))[0]
+    mark = page["next_cursor"].partition(".")[0]
+    assert len(page["next_cursor"]) < 60
     offset, time, number, *others = numbers
     text = _handed_out([mark, offset, [time, number], *others])
     try:

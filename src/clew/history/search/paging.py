@@ -6,12 +6,14 @@ import zlib
 from dataclasses import astuple, dataclass, replace
 
 from clew.history.search.filters import Filters
-from clew.kit import jsontext
 from clew.kit.errors import Invalid
 
 _LONGEST = 1000
 _NUMBERS = 4
 _LARGEST = 1 << 62
+_BASE = 36
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_BETWEEN, _WITHIN = ".", "_"
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,10 @@ class Cursor:
         if not text:
             return cls(mark, since=_bounded(filters.since), until=_bounded(filters.until))
         try:
-            raw = bytes.fromhex(text[:_LONGEST])
-            given, offset, after, *numbers = jsontext.loads_bytes(raw)
-            cursor = cls(given, offset, None if after is None else tuple(after), *numbers)
+            given, offset, after, *numbers = text[:_LONGEST].split(_BETWEEN)
+            place = tuple(int(part, _BASE) for part in after.split(_WITHIN)) if after else None
+            optional = [int(part, _BASE) if part else None for part in numbers]
+            cursor = cls(given, int(offset, _BASE), place, *optional)
         except (ValueError, TypeError):
             raise _unusable("Not a cursor of an answer") from None
         if not cursor._is_sound():
@@ -60,9 +63,20 @@ class Cursor:
         )
 
     def text(self) -> str:
-        """The cursor as it is handed out."""
-        raw = jsontext.dumps_bytes([list(v) if isinstance(v, tuple) else v for v in astuple(self)])
-        return raw.hex()
+        """The cursor as it is handed out: short, since people copy it."""
+        mark, offset, after, *numbers = astuple(self)
+        place = _WITHIN.join(map(_digits, after or ()))
+        parts = [mark, _digits(offset), place, *("" if n is None else _digits(n) for n in numbers)]
+        return _BETWEEN.join(parts).rstrip(_BETWEEN) if place else _BETWEEN.join(parts)
+
+
+def _digits(number: int) -> str:
+    """A number in base 36, as `int` reads it."""
+    digits, rest = "", abs(number)
+    while rest or not digits:
+        rest, last = divmod(rest, _BASE)
+        digits = _ALPHABET[last] + digits
+    return f"-{digits}" if number < 0 else digits
 
 
 def _bounded(moment: int | None) -> int | None:
