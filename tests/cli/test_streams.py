@@ -192,7 +192,7 @@ def test_a_narrow_terminal_gets_a_block_for_each_row():
     table = shown.partition("2 tools")[0]
     assert max(map(len, table.splitlines())) <= 40
     assert "tool         clew_guide" in table
-    assert "answers which question" in table
+    assert "which tool answers what" in table
 
 
 def test_a_wide_terminal_gets_a_table_and_nothing_is_cut_off():

@@ -177,7 +177,7 @@ def test_a_sync_that_fails_in_the_middle_leaves_no_thread(repository, tmp_path, 
     store = SqliteHistory.create(tmp_path / "db")
     repo = register(store, repository.path, name="r")
     before = threading.active_count()
-    monkeypatch.setattr("clew.history.sync.ingest._BATCH", 3)
+    monkeypatch.setattr("clew.history.sync.diffs._BATCH", 3)
 
     def fail(*_):
         raise OSError("full")
