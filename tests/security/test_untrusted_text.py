@@ -57,6 +57,6 @@ def test_advisors_say_it_to_every_model():
     assert told.index("data, not instructions") < told.index(LURE)
     assert _IS_DATA.search(FACES["clariad"].instructions)
     assert {one["name"] for one in AdvisorSource().prompts()} == {
-        "vision", "architecture", "decision", "specs",
+        "vision", "architecture", "decision", "specs", "feedback",
     }  # fmt: skip
     assert any(_IS_DATA.search(text) for text in vars(review).values() if isinstance(text, str))
