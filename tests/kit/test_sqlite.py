@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from contextlib import closing
 
 import pytest
 
@@ -25,6 +27,17 @@ def test_migrations_run_once_and_in_order(tmp_path):
     assert second.execute("SELECT x FROM a").fetchone()["x"] == 1
     assert second.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     second.close()
+
+
+def test_a_reader_waits_for_who_makes_the_database(tmp_path):
+    path = tmp_path / "db.sqlite3"
+    with closing(sqlite3.connect(path)) as maker:
+        maker.execute("PRAGMA journal_mode=WAL")
+        made = threading.Timer(0.1, lambda: open_database(path, ONE).close())
+        made.start()
+        with closing(open_read_only(path, ONE)) as reader:
+            assert reader.execute("SELECT count(*) FROM a").fetchone()[0] == 0
+        made.join()
 
 
 TRIGGER = """

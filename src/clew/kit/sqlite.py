@@ -15,6 +15,7 @@ from clew.kit.errors import ClewError, Unavailable
 from clew.kit.files import private_directory
 
 BUSY_SECONDS = 30.0
+_MAKING_SECONDS = 1.0
 _LOOK_SECONDS = 3.0
 _LOOK_STEPS = 10_000
 _opened: dict[Path, tuple[str, ...]] = {}  # what to look at when a row makes no sense
@@ -79,10 +80,18 @@ def open_read_only(
     with _connecting(f"file:{quote(str(path))}?{mode}") as connection:
         connection.execute("PRAGMA query_only=ON")
         if migrations:
+            _await_maker(connection)
             with _one_state(connection):
                 _refuse_other_schema(connection, tuple(migrations), path, oldest)
             _opened[path] = tuple(migrations)
     return connection
+
+
+def _await_maker(connection: sqlite3.Connection) -> None:
+    """Wait a little for who is making the database just now: its file is there before its tables."""
+    end = time.monotonic() + _MAKING_SECONDS
+    while not _version(connection) and not _names(connection) and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -202,6 +202,17 @@ def test_the_index_finds_what_a_look_at_every_text_finds(texts, others, wanted):
     index.close()
 
 
+def test_a_new_text_takes_no_number_of_a_changed_one():
+    index = text_index.TextIndex(Path("/nowhere"))
+    for bodies in ({"b": "one", "c": "two"}, {"a": "new", "b": "one", "c": "changed"}):
+        source = Source(
+            SPEC, lambda now=bodies: dict(now), lambda key, now=bodies: Entry("", now[key], "", 0)
+        )
+        with index.current([source], lasting=False):
+            assert index.containing(SPEC, "e") == {key for key in bodies if "e" in bodies[key]}
+    index.close()
+
+
 def test_a_store_that_nobody_uses_goes_with_its_index(project):
     project.spec(A)
     store = SpecStore(project.root)

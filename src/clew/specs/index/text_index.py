@@ -189,9 +189,10 @@ class TextIndex:
         load: Callable[[str], Entry | None],
     ) -> None:
         known = self._versions[kind]
+        # Asked before the changed ones are taken out, which keep their numbers.
+        last = _span(kind)[0] + self.texts(kind).size
         self._forget([known.pop(key)[0] for key in gone])
         self._forget([known[key][0] for key in changed if key in known])
-        last = _span(kind)[0] + self.texts(kind).size
         for new, (key, version) in enumerate(changed.items(), last + 1):
             entry = load(key)
             if entry is not None:
