@@ -169,7 +169,7 @@ def furnish(root, home, text):
             f"---\ntitle: {json.dumps(text)}\n---\nDo {{uv-name}} {text}\n",
         "docs/adr/0001-keep-it.md":
             f"# 1. Keep it {text}\n\nDate: 2026-01-01\n\n## Status\n\nProposed\n\n## Decision\n\nx\n",
-        ".claude/commands/told.md": f"---\ndescription: {json.dumps(text)}\n---\nDo {text}\n",
+        "../given/.claude/commands/told.md": f"---\ndescription: {json.dumps(text)}\n---\nDo {text}\n",
     }  # fmt: skip
     for name, content in made.items():
         path = root / name
@@ -184,7 +184,7 @@ def furnish(root, home, text):
         "failed": spec.stem, "done": "2026-01-01-004-xyz", "session": SESSION,
         "addresses": str(outside / "addresses"), "root": str(root), "file": str(outside / "file"),
         **{name: str(outside / name) for name in ("base", "ours", "theirs")},
-        "source": str(root / ".claude"), "secret_file": str(outside / "addresses"),
+        "source": str(outside / "given"), "secret_file": str(outside / "addresses"),
     }  # fmt: skip
 
 
