@@ -19,7 +19,7 @@ from contextlib import closing
 import pytest
 
 from clew.history.maintenance.verify import verify_repo
-from clew.kit.errors import Invalid
+from clew.kit.errors import Invalid, Unavailable
 from clew.program import offer_engines
 from clew.team.history.store import PostgresHistory
 from clew.team.syncing.clone_cache import CloneCache
@@ -214,6 +214,9 @@ def test_the_server_of_webhooks_queues_and_refuses():
         assert send(GITHUB, **{"X-Gitea-Signature": "0" * 64}) == 401
         assert send(b"no", **{"X-Gitea-Signature": signed(b"no")}) == 400
         assert send(b"") == 413
+        assert send(b"{}", **{"Content-Length": "many"}) == 413
+        deep = b"[" * 200_000
+        assert send(deep, **{"X-Gitea-Signature": signed(deep)}) == 400
         assert seen == [frozenset({"https://forge.example/team/one"})]
     finally:
         server.shutdown()
@@ -275,3 +278,32 @@ def test_a_forge_lists_repositories_page_by_page(monkeypatch):
     assert asked[0][0].startswith("/api/v4/groups/my%2Fgroup/projects?")
     assert {token for _, token in asked} == {"Bearer t0ken"}
     assert os.environ["CLEW_FORGE_TOKEN"] == "t0ken"
+
+
+def test_a_forge_that_points_elsewhere_gets_no_token_there(monkeypatch):
+    monkeypatch.setenv("CLEW_FORGE_TOKEN", "t0ken")
+    asked = []
+
+    class Forge(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.headers["Authorization"])
+            is_first = len(asked) == 1
+            self.send_response(302 if is_first else 200)
+            if is_first:
+                self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0" if is_first else "10")
+            self.end_headers()
+            self.wfile.write(b"" if is_first else b'[{"x": 1}]')
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forge)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(Unavailable, match="something else"):
+            named_by_forge("github", "own", f"http://127.0.0.1:{server.server_port}")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert asked == ["Bearer t0ken", None]

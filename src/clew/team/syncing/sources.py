@@ -31,6 +31,7 @@ _FORGES = {
 _PAGE = 50
 _MOST_PAGES = 400
 _SECONDS = 30
+_LARGEST = 32 * 1024 * 1024
 
 
 def text_in(file: Path) -> str:
@@ -61,7 +62,13 @@ def named_by_forge(forge: str, owner: str, base: str | None = None) -> list[Name
     start = f"{(base or usual).rstrip('/')}/{path.format(quote(owner, safe=''))}"
     if urlsplit(start).scheme not in ("http", "https"):
         raise Invalid(f"Not the address of a forge: {start}", "Begin with https://.")
-    return [(check_name(entry[name_key]), check_url(entry[url_key])) for entry in _entries(start)]
+    try:
+        return [(check_name(one[name_key]), check_url(one[url_key])) for one in _entries(start)]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Unavailable(
+            f"The forge lists something else than repositories: {error}",
+            "See that --forge names its kind.",
+        ) from error
 
 
 def _entries(start: str) -> Iterator[dict[str, str]]:
@@ -75,13 +82,13 @@ def _entries(start: str) -> Iterator[dict[str, str]]:
 def _asked(url: str) -> list[dict[str, str]]:
     headers = {"Accept": "application/json", "User-Agent": "clew"}
     token = os.environ.get("CLEW_FORGE_TOKEN")
-    if token:
-        headers |= {"Authorization": f"Bearer {token}"}
     try:
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - its scheme is checked
+        if token:  # which must not follow an answer to another place
+            request.add_unredirected_header("Authorization", f"Bearer {token}")
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-            found = json.load(answer)
-    except (OSError, ValueError) as error:
+            found = json.loads(answer.read(_LARGEST))
+    except (OSError, ValueError, RecursionError) as error:
         raise Unavailable(f"The forge does not answer: {error}", "Try again later.") from error
     if not isinstance(found, list):
         raise Unavailable("The forge answered with no list", "See that the owner is right.")

@@ -40,7 +40,7 @@ def pushed_addresses(headers: Mapping[str, str], body: bytes, secret: str) -> fr
 def _addresses(body: bytes) -> frozenset[str]:
     try:
         said: Any = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Invalid("The message is no JSON", "Choose application/json in the forge.") from None
     parts = [said.get(key) for key in ("repository", "project")] if isinstance(said, dict) else []
     found = {
@@ -72,7 +72,8 @@ def hook_server(
         timeout = 30
 
         def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
+            said = self.headers.get("Content-Length", "")
+            length = int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
             if not 0 < length <= _LARGEST:
                 self._say(413, {"error": "the message is empty or too large"})
                 return
