@@ -16,7 +16,7 @@ from tests.support.models.script import Answer
 from tests.support.models.service import model_service
 
 BODY = "Write it {uv-tone} for {uv-reader}: {input_text}"
-_SECONDS = 180
+_SECONDS = 600
 _CACHE = cache()  # before a test gets a home of its own
 
 
