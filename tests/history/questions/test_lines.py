@@ -182,6 +182,8 @@ def test_lines_of_the_files_are_gits(store, story):
     assert found["total"] == len(listed) > 0
     within = {line["number"]: line["within"] for line in found["lines"] if "core" in line["path"]}
     assert within[4] == within[5] == "def parse_config(path):"
+    (head,) = grep(store, "demo", ["def unrelated_helper"])["lines"]
+    assert head["within"] == ""
 
 
 def test_lines_come_with_their_commits_if_asked(store, story):

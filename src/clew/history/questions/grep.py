@@ -101,9 +101,10 @@ def _files(output: bytes, commit: str, seek: Sequence[str]) -> Iterator[tuple[st
         if seek and not any(one in text for one in seek):
             within = clipped(text.strip(), _LONGEST_LINE) if _is_head(text) else ""
             continue
-        lines.append(_Line(int(number), clipped(text.strip(), _LONGEST_LINE), within))
+        shown = clipped(text.strip(), _LONGEST_LINE)
+        lines.append(_Line(int(number), shown, "" if _is_head(text) else within))
         if _is_head(text):
-            within = lines[-1].text
+            within = shown
     if lines:
         yield path, lines
 
