@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import hmac
@@ -9,6 +10,7 @@ import http.server
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,14 +19,18 @@ import urllib.request
 from contextlib import closing
 
 import pytest
+import uvicorn
 
 from clew.history.maintenance.verify import verify_repo
 from clew.kit.errors import Invalid, Unavailable
 from clew.program import offer_engines
+from clew.protocol.http.server import door
+from clew.protocol.http.token import open_listener
+from clew.protocol.http.wire import most_of_one_address
 from clew.team.history.store import PostgresHistory
 from clew.team.syncing.clone_cache import CloneCache
 from clew.team.syncing.sources import named_by_forge, named_in_file, register_all
-from clew.team.syncing.webhooks import Forged, hook_server, names_of, pushed_addresses
+from clew.team.syncing.webhooks import Forged, hook_app, names_of, pushed_addresses
 from clew.team.syncing.worker import SyncWorker, queue_every_repository
 from tests.support.repos import generate
 from tests.support.waiting import wait_until
@@ -195,12 +201,16 @@ def test_a_push_that_does_not_know_the_secret_is_refused(headers):
 
 def test_the_server_of_webhooks_queues_and_refuses():
     seen = []
-    server = hook_server("127.0.0.1", 0, SECRET, lambda found: seen.append(found) or len(found))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    listener = open_listener("127.0.0.1", "0")
+    app = hook_app(SECRET, lambda found: seen.append(found) or len(found))
+    server = uvicorn.Server(door(app, 3))
+    serving = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
+    serving.start()
+    place = listener.getsockname()
 
     def send(body, **headers):
         request = urllib.request.Request(
-            f"http://127.0.0.1:{server.server_port}/", data=body, headers=headers
+            f"http://127.0.0.1:{place[1]}/", data=body, headers=headers
         )
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
@@ -214,13 +224,19 @@ def test_the_server_of_webhooks_queues_and_refuses():
         assert send(GITHUB, **{"X-Gitea-Signature": "0" * 64}) == 401
         assert send(b"no", **{"X-Gitea-Signature": signed(b"no")}) == 400
         assert send(b"") == 413
-        assert send(b"{}", **{"Content-Length": "many"}) == 413
+        assert send(None) == 405
+        assert send(b"{}", **{"Content-Length": "many"}) == 400
         deep = b"[" * 200_000
         assert send(deep, **{"X-Gitea-Signature": signed(deep)}) == 400
         assert seen == [frozenset({"https://forge.example/team/one"})]
+        # Who asks nothing keeps nobody out: the oldest silent connection makes room.
+        silent = [socket.create_connection(place) for _ in range(most_of_one_address() + 4)]
+        assert send(GITHUB, **{"X-Gitea-Signature": signed(GITHUB)}) == 202
+        for one in silent:
+            one.close()
     finally:
-        server.shutdown()
-        server.server_close()
+        server.should_exit = True
+        serving.join()
 
 
 # Where repositories come from.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -43,6 +44,11 @@ defaults:
   command: [{python!r}, {agent!r}]
 ---
 """
+NAMED = """worktree:
+  setup: ['echo "setup $CLEW_DATABASE" >> {mark}']
+merge:
+  checks: ['echo "check $CLEW_DATABASE" >> {mark}; test ! -e {mark}.bad']
+"""
 SPEC = """---
 type: code
 status: pending
@@ -58,7 +64,18 @@ status: pending
 @pytest.fixture
 def fleet(tmp_path, team_database, private_home, monkeypatch):
     trust_everything(private_home)
-    made = Fleet(tmp_path, team_database)
+    yield from a_fleet(tmp_path, team_database, monkeypatch)
+
+
+@pytest.fixture
+def wary(tmp_path, team_database, monkeypatch):
+    """A fleet whose machines trust nothing, and a project that names commands."""
+    monkeypatch.setenv("CLEW_DATABASE", team_database)
+    yield from a_fleet(tmp_path, team_database, monkeypatch, mark=tmp_path / "ran")
+
+
+def a_fleet(place, address, monkeypatch, mark=None):
+    made = Fleet(place, address, mark)
     monkeypatch.setenv("CLEW_TEST_GATE", str(made.gate))
     yield made
     made.gate.touch()
@@ -68,11 +85,15 @@ def fleet(tmp_path, team_database, private_home, monkeypatch):
 class Fleet:
     """A project on a remote, a database, and workers."""
 
-    def __init__(self, place, address):
+    def __init__(self, place, address, mark=None):
         self.place, self.address, self.gate = place, address, place / "gate"
         (place / "agent.py").write_text(AGENT)
         source = Repository(place / "house")
         config = CONFIG.format(python=sys.executable, agent=str(place / "agent.py"))
+        self.mark = mark
+        if mark is not None:
+            named = NAMED.format(mark=mark)
+            config = config.replace("defaults:", f"{named}defaults:")
         names = ("001", "002", "003", "slow1")
         files = {f".chant/specs/{name}.md": SPEC.format(name) for name in names}
         ignored = ".store\n.locks\nlogs\nprocesses\n"
@@ -155,3 +176,98 @@ def test_a_pause_reaches_the_worker_and_the_work_is_on_the_remote(fleet):
     wait_until(lambda: fleet.orders.get(order.order_id).state == "paused", limit=120)
     assert fleet.git("show", "chant/slow1:made-slow1.txt") == "made\n"
     assert "git fetch origin chant/slow1" in fleet.orders.get(order.order_id).note
+
+
+# Consent: whoever can push to main names commands, and none of them runs by that alone.
+
+
+def trust(*words):
+    done = subprocess.run(
+        [sys.executable, "-m", "clew", "trust", "--team", "house", "--json", *words],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)["data"]["commands"]
+
+
+def state_of(fleet, order):
+    found = fleet.orders.get(order.order_id)
+    return found.state, found.note
+
+
+def test_a_worker_runs_no_command_that_nobody_approved(wary):
+    order = wary.orders.add("house", "001", "default")
+    said = wary.start("--once").communicate(timeout=300)[1]
+    assert state_of(wary, order) == (
+        "paused", "needs approval of 3 commands: clew trust --team house",
+    ), said  # fmt: skip
+    assert not wary.mark.exists()
+    asked = {one["place"]: one for one in trust()}
+    assert set(asked) == {"worktree.setup", "merge.checks", "agent command"}
+    assert {one["approved_by"] for one in asked.values()} == {None}
+
+    one, *others = [one["hash"] for one in asked.values()]
+    trust(one)
+    assert state_of(wary, order)[0] == "paused", "it waits for the others"
+    trust(*others)
+    assert state_of(wary, order) == ("waiting", None)
+    said = wary.start("--once").communicate(timeout=300)[1]
+    assert state_of(wary, order)[0] == "finished", (said, wary.log(order.order_id))
+    # The set-up of the worktree, then that of the merge and its check; none knows the database.
+    assert wary.mark.read_text().split("\n") == ["setup ", "setup ", "check ", ""]
+    people = {one["approved_by"] for one in trust()}
+    assert len(people) == 1
+    assert None not in people
+
+
+def test_a_changed_or_revoked_command_needs_a_new_approval(wary):
+    first = wary.orders.add("house", "001", "default")
+    wary.start("--once").communicate(timeout=300)
+    trust("--all")
+    change_main(wary, "setup $CLEW", "setup  $CLEW")
+    wary.start("--once").communicate(timeout=300)
+    assert state_of(wary, first)[0] == "paused", "another text is another command"
+    assert not wary.mark.exists()
+    trust("--all")
+    check = next(one["hash"] for one in trust() if one["place"] == "merge.checks")
+    trust("--revoke", check)
+    wary.start("--once").communicate(timeout=300)
+    assert state_of(wary, first)[0] == "paused"
+    assert not wary.mark.exists()
+    done = subprocess.run(
+        [sys.executable, "-m", "clew", "team", "audit", "--json"], capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    deeds = [one["tool"] for one in json.loads(done.stdout)["data"]["audit"]]
+    assert deeds == ["team revoke commands", "team approve commands", "team approve commands"]
+
+
+def test_a_merge_check_that_fails_keeps_main_where_it_was(wary):
+    wary.mark.with_name("ran.bad").touch()
+    before = wary.git("rev-parse", "main")
+    order = wary.orders.add("house", "001", "default")
+    said = wary.start("--once", "--trust-commands").communicate(timeout=300)[1]
+    state, note = state_of(wary, order)
+    assert state == "failed", said
+    assert note.startswith("The check failed on top of main: echo")
+    assert wary.git("rev-parse", "main") == before
+    assert "check " in wary.mark.read_text()
+    assert "chant/001" in wary.git("branch", "--list"), "the work is kept"
+
+
+def test_an_agent_at_work_cannot_approve_for_the_team(wary, monkeypatch):
+    order = wary.orders.add("house", "001", "default")
+    wary.start("--once").communicate(timeout=300)
+    monkeypatch.setenv("CLEW_RUN_ID", "r1")
+    with pytest.raises(subprocess.CalledProcessError):
+        trust("--all")
+    assert state_of(wary, order)[0] == "paused"
+
+
+def change_main(fleet, before, after):
+    copy = fleet.place / "copy"
+    subprocess.run(["git", "clone", "-q", str(fleet.origin), str(copy)], check=True)
+    config = copy / ".chant" / "config.md"
+    assert before in config.read_text()
+    config.write_text(config.read_text().replace(before, after))
+    subprocess.run(["git", "-C", str(copy), "commit", "-qam", "Change a command"], check=True)
+    subprocess.run(["git", "-C", str(copy), "push", "-q"], check=True)

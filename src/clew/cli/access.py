@@ -45,16 +45,17 @@ def _records(database: str | None) -> Iterator[Records]:
 
 
 @contextmanager
-def _changing(database: str | None, deed: str, **arguments: object) -> Iterator[Records]:
+def changing(database: str | None, deed: str, **arguments: object) -> Iterator[Records]:
     """The records, with a line in the audit of what is changed."""
     with (
         _records(database) as found,
-        found.audited(_whoami(), "command line", f"team {deed}", arguments),
+        found.audited(whoami(), "command line", f"team {deed}", arguments),
     ):
         yield found
 
 
-def _whoami() -> str:
+def whoami() -> str:
+    """Who works at this machine."""
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
@@ -81,7 +82,7 @@ def sign_in(database: str | None, *, off: bool, no_scopes: bool, **given: Any) -
     from clew.team.identity.records import SignIn
 
     if off:
-        with _changing(database, "sign-in", off=True) as records:
+        with changing(database, "sign-in", off=True) as records:
             records.set_sign_in(None)
         return Outcome({"signIn": None}, ("Nobody signs in any more.",))
     if given["issuer"] is None and given["resource"] is None:
@@ -100,7 +101,7 @@ def sign_in(database: str | None, *, off: bool, no_scopes: bool, **given: Any) -
         "" if no_scopes else given["scopes_claim"],
         given["ask"],
     )
-    with _changing(database, "sign-in", **asdict(wanted)) as records:
+    with changing(database, "sign-in", **asdict(wanted)) as records:
         records.set_sign_in(wanted)
     text = f"People sign in by {wanted.issuer}. Servers know it from their next start on."
     return Outcome({"signIn": asdict(wanted)}, (text,))
@@ -119,7 +120,7 @@ def grant(group: str, patterns: tuple[str, ...], scope: str, database: str | Non
     from clew.team.identity.records import Group
 
     granted = Group(group, patterns, scope)
-    with _changing(database, "grant", **asdict(granted)) as records:
+    with changing(database, "grant", **asdict(granted)) as records:
         records.grant(granted)
     return Outcome(asdict(granted), (f"{group}: {scope} in {', '.join(patterns)}",))
 
@@ -129,7 +130,7 @@ def grant(group: str, patterns: tuple[str, ...], scope: str, database: str | Non
 @team_database_option
 def withdraw(group: str, database: str | None) -> Outcome:
     """Let a group see and do nothing any more."""
-    with _changing(database, "withdraw", group=group) as records:
+    with changing(database, "withdraw", group=group) as records:
         records.withdraw(group)
     return Outcome({"group": group}, (f"{group}: nothing",))
 
@@ -158,8 +159,8 @@ def create_token(
     name: str, scope: str, group: tuple[str, ...], days: float, database: str | None
 ) -> Outcome:
     """Make a token for a program. It is shown this once."""
-    with _changing(database, "token create", name=name, scope=scope, groups=group) as records:
-        token = records.make_token(name, scope, group, days, _whoami())
+    with changing(database, "token create", name=name, scope=scope, groups=group) as records:
+        token = records.make_token(name, scope, group, days, whoami())
     return Outcome({"name": name, "token": token}, (token,))
 
 
@@ -179,7 +180,7 @@ def list_tokens(database: str | None) -> Outcome:
 @team_database_option
 def revoke_token(name: str, database: str | None) -> Outcome:
     """Accept a program's token no more."""
-    with _changing(database, "token revoke", name=name) as records:
+    with changing(database, "token revoke", name=name) as records:
         records.revoke_token(name)
     return Outcome({"name": name}, (f"{name} is revoked.",))
 

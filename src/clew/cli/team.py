@@ -131,9 +131,10 @@ def sync(names: tuple[str, ...], database: str | None) -> Outcome:
 @team_database_option
 def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> Outcome:
     """Take webhooks of GitHub, GitLab and Gitea, and queue a sync for each push."""
+    from clew.protocol.http.token import open_listener
     from clew.team.history.store import PostgresHistory
     from clew.team.syncing.sources import text_in
-    from clew.team.syncing.webhooks import hook_server, names_of
+    from clew.team.syncing.webhooks import hook_app, names_of, serve_hooks
     from clew.team.syncing.worker import queue_every_repository
 
     address = team_address(database)
@@ -147,10 +148,7 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
         names = names_of(addresses, known)
         return queue_every_repository(address, tuple(names)) if names else 0
 
-    server = hook_server(host, port, secret, pushed)
-    say(f"clew: webhooks at http://{host}:{server.server_port}/")
-    with server:
-        server.serve_forever()
+    serve_hooks(open_listener(host, str(port)), host, hook_app(secret, pushed))
     return Outcome({})
 
 
@@ -202,6 +200,7 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
     envvar="CLEW_LOG_FORMAT",
     help="json: one object on each line of standard error. Also CLEW_LOG_FORMAT.",
 )
+@flag("--trust-commands", "trusts", "Of work: run a project's commands that nobody approved.")
 @flag("--once", "Exit when nothing waits.")
 @team_database_option
 def worker(queue: str, database: str | None, **options: Any) -> Outcome:
@@ -290,13 +289,18 @@ def _orders(database: str | None) -> Iterator[Orders]:
 
 def _run_work(address: str, options: dict[str, Any]) -> None:
     from clew.team.history.store import local_place
+    from clew.team.working.merging import SECRETS
     from clew.team.working.worker import WorkWorker
 
     name = f"{socket.gethostname()}:{os.getpid()}"
     agents = tuple(options["agents"].split(","))
     place = options["place"] or local_place(address).parent / "work"
     tell = _teller(options)
-    worker = WorkWorker(address, name, agents, options["labels"], place, tell, options["lease"])
+    for secret in SECRETS[:2]:
+        os.environ.pop(secret, None)
+    worker = WorkWorker(
+        address, name, agents, options["labels"], place, tell, options["lease"], options["trusts"]
+    )
     worker.run(options["slots"], once=options["once"])
 
 

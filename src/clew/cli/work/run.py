@@ -34,6 +34,7 @@ _FOLLOW_SECONDS = 0.3
 
 
 _on_agent = combined(
+    flag("--approved-only", "Approve nothing by this: run only commands that are approved."),
     flag("--no-watch", "Do not start the watch that merges completed specs."),
     flag("--detach", "Return immediately; the work continues in the background."),
     flag("--allow-no-commits", "Complete the spec even if there are no commits."),
@@ -71,7 +72,13 @@ _on_agent = combined(
 @_on_agent
 @project_option
 def work(
-    ids: tuple[str, ...], *, detach: bool, no_watch: bool, project: str | None, **given: Any
+    ids: tuple[str, ...],
+    *,
+    detach: bool,
+    no_watch: bool,
+    approved_only: bool,
+    project: str | None,
+    **given: Any,
 ) -> Outcome:
     """Have an agent work on specs, each in a git worktree of its own.
 
@@ -85,7 +92,8 @@ def work(
             "No spec is named", "Name one, or use --chain or --parallel N for all that is ready."
         )
     with opened_work(project) as workspace:
-        give_consent(workspace, commands_of(workspace, ids, mode), "clew work")
+        if not approved_only:
+            give_consent(workspace, commands_of(workspace, ids, mode), "clew work")
         begun = begin_work(workspace, ids, mode, _options(given))
         if not no_watch and begun.run_id is not None:
             _start_watch(workspace)
@@ -97,7 +105,13 @@ def work(
 @_on_agent
 @project_option
 def resume(
-    spec_id: str, *, detach: bool, no_watch: bool, project: str | None, **given: Any
+    spec_id: str,
+    *,
+    detach: bool,
+    no_watch: bool,
+    approved_only: bool,
+    project: str | None,
+    **given: Any,
 ) -> Outcome:
     """Continue a paused, interrupted or failed spec on the same branch and files."""
     from clew.work.scheduling.start import Mode, begin_work, commands_of
@@ -106,7 +120,8 @@ def resume(
         full = work.store.load(spec_id).id
         if work.journal.latest(full) is None:
             raise NotFound(f"No agent has worked on spec '{full}'", f"Start: `clew work {full}`.")
-        give_consent(work, commands_of(work, (full,), Mode()), "clew resume")
+        if not approved_only:
+            give_consent(work, commands_of(work, (full,), Mode()), "clew resume")
         begun = begin_work(work, (full,), Mode(), _options(given))
         if not no_watch:
             _start_watch(work)

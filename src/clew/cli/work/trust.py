@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 import click
@@ -37,20 +39,29 @@ def give_consent(work: Workspace, commands: Iterable[NamedCommand], by: str) -> 
 @click.argument("hashes", nargs=-1, metavar="[HASH]...")
 @flag("--all", "everything", "Approve, or with --revoke take back, everything listed.")
 @flag("--revoke", "Take approvals back.")
+@click.option("--team", metavar="REPO", help="For the workers of a team, in this repository.")
 @project_option
 def trust(
-    hashes: tuple[str, ...], *, everything: bool, revoke: bool, project: str | None
+    hashes: tuple[str, ...],
+    *,
+    everything: bool,
+    revoke: bool,
+    team: str | None,
+    project: str | None,
 ) -> Outcome:
     """List the commands that settings and specs name, or approve them by hash.
 
     Runs started by a tool server, the watch or the board execute only approved commands. A changed
-    command needs a new approval. Runs that waited for an approval are finished.
+    command needs a new approval. Runs that waited for an approval are finished. With --team, from any
+    machine: what the workers of CLEW_DATABASE came upon in a repository; orders go on.
     """
     if revoke and not (hashes or everything):
         raise UsageError("Which approvals?", "Name their hashes, or use --all.")
+    if hashes or everything:
+        _refuse_agents()
+    if team is not None:
+        return _of_team(team, hashes, everything=everything, revoke=revoke)
     with opened_work(project) as work:
-        if hashes or everything:
-            _refuse_agents()
         if revoke:
             return _revoked(work, hashes, everything=everything)
         return _approved(work, hashes, everything=everything)
@@ -84,6 +95,32 @@ def _approved(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> 
     if open_hashes:
         parts.append(Hint(f"Approve what you have read: `clew trust {' '.join(open_hashes)}`"))
     return Outcome(data, tuple(parts))
+
+
+def _of_team(repo: str, hashes: tuple[str, ...], *, everything: bool, revoke: bool) -> Outcome:
+    from clew.cli.access import changing, whoami
+    from clew.cli.team import team_address
+    from clew.team.database import Database
+    from clew.team.working.consent import TeamConsent
+
+    with closing(Database(team_address(None))) as database:
+        consent = TeamConsent(database)
+        chosen = [one.hash for one in consent.commands(repo)] if everything else list(hashes)
+        if chosen:
+            deed = "revoke commands" if revoke else "approve commands"
+            with changing(None, deed, project=repo, hashes=chosen):
+                if revoke:
+                    consent.revoke(repo, chosen)
+                else:
+                    consent.approve(repo, chosen, whoami())
+        found = consent.commands(repo)
+    rows = [{**vars(one), "places": [one.place]} for one in found]
+    parts: list[str | Table] = [_table(rows)] if rows else ["No worker has asked for anything."]
+    open_ones = [one.hash[:SHORT] for one in found if one.approved_by is None]
+    if open_ones:
+        words = f"clew trust --team {shlex.quote(repo)} {' '.join(open_ones)}"
+        parts.append(Hint(f"Approve what you have read: `{words}`"))
+    return Outcome({"commands": rows}, tuple(parts))
 
 
 def _revoked(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> Outcome:

@@ -65,24 +65,27 @@ def approving(root: Path, commands: Iterable[Command]) -> str:
 
 def command_hash(root: Path, command: Command) -> str:
     """What stands for exactly this command in exactly this project."""
+    return text_hash(os.fsencode(root.resolve()), command)
+
+
+def text_hash(owner: bytes, command: Command) -> str:
+    """What stands for exactly this command of that owner."""
     words = ["sh", command] if isinstance(command, str) else ["exec", *command]
-    parts = [
-        os.fsencode(root.resolve()),
-        *(word.encode("utf-8", "surrogatepass") for word in words),
-    ]
+    parts = [owner, *(word.encode("utf-8", "surrogatepass") for word in words)]
     return hashlib.sha256(b"".join(b"%d:%s," % (len(part), part) for part in parts)).hexdigest()
 
 
 class Consent:
-    """What may run in one project."""
+    """What may run in one project; the approvals are in Clew's home, or in another one's."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, home: Path | None = None) -> None:
         self._root = root.resolve()
+        self._home = home or clew_home()
 
     def to(self, command: Command) -> Approval | None:
         """Whose word allows this command; None if nobody's does."""
         wanted = command_hash(self._root, command)
-        found = next((known for known in _read() if known.hash == wanted), None)
+        found = next((known for known in self._read() if known.hash == wanted), None)
         if found is None and user_config().flag("work", "trust_checks"):
             return Approval(wanted, readable(command), str(self._root), TRUSTED, "")
         return found
@@ -94,8 +97,8 @@ class Consent:
 
     def approve(self, commands: Iterable[Command], by: str) -> list[Approval]:
         """Approve these commands; those that were not approved before."""
-        with locked(_lock()):
-            known = _read()
+        with locked(self._lock()):
+            known = self._read()
             hashes = {approval.hash for approval in known}
             made = [
                 Approval(found, readable(command), str(self._root), by, utc_now())
@@ -103,21 +106,44 @@ class Consent:
                 if (found := command_hash(self._root, command)) not in hashes
             ]
             if made:
-                _write([*known, *made])
+                self._write([*known, *made])
         return made
 
     def approvals(self) -> list[Approval]:
         """Everything that is approved for this project, the oldest first."""
-        return [known for known in _read() if known.project == str(self._root)]
+        return [known for known in self._read() if known.project == str(self._root)]
 
     def revoke(self, hashes: Iterable[str]) -> list[Approval]:
         """Take approvals of this project back; each is named by the first characters of its hash."""
-        with locked(_lock()):
-            known = _read()
+        with locked(self._lock()):
+            known = self._read()
             mine = {one.hash: one for one in known if one.project == str(self._root)}
             gone = [mine[full_hash(text, mine)] for text in hashes]
-            _write([one for one in known if one not in gone])
+            self._write([one for one in known if one not in gone])
         return gone
+
+    def _lock(self) -> Path:
+        return private_directory(self._home / "locks") / "approved-commands.lock"
+
+    def _read(self) -> list[Approval]:
+        file = self._home / _FILE
+        try:
+            data = jsontext.loads(file.read_text(encoding="utf-8"))
+            return [Approval(**entry) for entry in data["approved"]]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Invalid(f"The approved commands cannot be read: {os_reason(error)}") from error
+        except (jsontext.JsonError, UnicodeDecodeError, KeyError, TypeError):
+            shown = shown_path(file)
+            raise Invalid(
+                f"{shown} is damaged", f"Move it away (mv {shown} {shown}.old) and approve anew."
+            ) from None
+
+    def _write(self, approvals: list[Approval]) -> None:
+        private_directory(self._home)
+        data = {"approved": [asdict(approval) for approval in approvals]}
+        write_atomic(self._home / _FILE, jsontext.pretty(data) + "\n", mode=0o600)
 
 
 def full_hash(text: str, known: Iterable[str]) -> str:
@@ -135,32 +161,3 @@ def readable(command: Command) -> str:
     """The command on one line, with nothing in it that could hide a part of it."""
     text = command if isinstance(command, str) else " ".join(command)
     return terminal_text(text).replace("\n", "\\n").replace("\r", "\\r")
-
-
-def _file() -> Path:
-    return clew_home() / _FILE
-
-
-def _lock() -> Path:
-    return private_directory(clew_home() / "locks") / "approved-commands.lock"
-
-
-def _read() -> list[Approval]:
-    try:
-        data = jsontext.loads(_file().read_text(encoding="utf-8"))
-        return [Approval(**entry) for entry in data["approved"]]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise Invalid(f"The approved commands cannot be read: {os_reason(error)}") from error
-    except (jsontext.JsonError, UnicodeDecodeError, KeyError, TypeError):
-        shown = shown_path(_file())
-        raise Invalid(
-            f"{shown} is damaged", f"Move it away (mv {shown} {shown}.old) and approve anew."
-        ) from None
-
-
-def _write(approvals: list[Approval]) -> None:
-    private_directory(_file().parent)
-    data = {"approved": [asdict(approval) for approval in approvals]}
-    write_atomic(_file(), jsontext.pretty(data) + "\n", mode=0o600)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import socket
 from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew.history.sync.clones import shown_url
 from clew.kit.errors import ClewError, Invalid
+from clew.protocol.http.server import Server, door, url_of
 
 _LARGEST = 5 * 1024 * 1024
+_SECONDS = 30
+_GRACE_SECONDS = 3
 _URL_KEYS = ("clone_url", "ssh_url", "git_url", "html_url", "git_http_url", "git_ssh_url")
 
 
@@ -63,39 +71,59 @@ def names_of(addresses: frozenset[str], known: Mapping[str, str | None]) -> list
     return [name for name, url in known.items() if url and comparable(url) in addresses]
 
 
-def hook_server(
-    host: str, port: int, secret: str, pushed: Callable[[frozenset[str]], int]
-) -> ThreadingHTTPServer:
-    """A server for webhooks; `pushed` gets the addresses, and says how many repositories that were."""
+def hook_app(secret: str, pushed: Callable[[frozenset[str]], int]) -> ASGIApp:
+    """Takes webhooks; `pushed` gets the addresses, and says how many repositories that were."""
 
-    class Hooks(BaseHTTPRequestHandler):
-        timeout = 30
+    def judged(headers: Mapping[str, str], body: bytes) -> Response:
+        try:
+            found = pushed_addresses(headers, body, secret)
+            return JSONResponse({"repositories": pushed(found)}, 202)
+        except Forged as error:
+            return _refusal(401, error.message)
+        except Invalid as error:
+            return _refusal(400, error.message)
+        except ClewError as error:
+            return _refusal(503, error.message)
 
-        def do_POST(self) -> None:
-            said = self.headers.get("Content-Length", "")
-            length = int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
-            if not 0 < length <= _LARGEST:
-                self._say(413, {"error": "the message is empty or too large"})
-                return
-            try:
-                found = pushed_addresses(dict(self.headers), self.rfile.read(length), secret)
-                self._say(202, {"repositories": pushed(found)})
-            except Forged as error:
-                self._say(401, {"error": error.message})
-            except Invalid as error:
-                self._say(400, {"error": error.message})
-            except ClewError as error:
-                self._say(503, {"error": error.message})
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        answer = _refusal(405, "webhooks are sent by POST")
+        if request.method == "POST":
+            body = await _body(request)
+            answer = (
+                body
+                if isinstance(body, Response)
+                else await asyncio.to_thread(judged, request.headers, body)
+            )
+        await answer(scope, receive, send)
 
-        def _say(self, status: int, data: dict[str, object]) -> None:
-            body = json.dumps(data).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    return app
 
-        def log_message(self, *_: object) -> None:
-            """What was said is in the forge's own list of deliveries."""
 
-    return ThreadingHTTPServer((host, port), Hooks)
+async def _body(request: Request) -> bytes | Response:
+    """The message, or the refusal of one that is too large or too slow."""
+    got = bytearray()
+    try:
+        async with asyncio.timeout(_SECONDS):
+            async for part in request.stream():
+                got += part
+                if len(got) > _LARGEST:
+                    break
+    except TimeoutError:
+        return _refusal(408, "the message took too long")
+    except ClientDisconnect:
+        return _refusal(400, "the message was cut off")
+    if not 0 < len(got) <= _LARGEST:
+        return _refusal(413, "the message is empty or too large")
+    return bytes(got)
+
+
+def _refusal(status: int, reason: str) -> Response:
+    headers = {"Connection": "close"} if status in (408, 413) else {}
+    return JSONResponse({"error": reason}, status, headers)
+
+
+def serve_hooks(listener: socket, host: str, app: ASGIApp) -> int:
+    """Serve webhooks until told to stop, with the limits that every server of ours has."""
+    config = door(app, _GRACE_SECONDS)
+    return Server(config, url_of(host, listener, "/"), "taking webhooks").run_on(listener)

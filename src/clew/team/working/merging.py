@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from clew.kit.errors import Conflict, Unavailable
 from clew.kit.git import GitError, git_line, run_git, run_network_git
+from clew.kit.text.display import clipped
+from clew.specs.store.config import load_config
 from clew.team.working.orders import Order, Orders
+from clew.work.merging.candidate import failed_check, integration_tree, show_commit
+from clew.work.model import WorktreeSettings
 
 _PROTOCOLS = ("https", "http", "ssh", "git", "file")
 _TRIES = 5
+# What leads to the team's database: nothing that a project names is told.
+SECRETS = ("CLEW_DATABASE", "CLEW_DATABASE_READ", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
 _NOBODY = {"GIT_COMMITTER_NAME": "Clew", "GIT_COMMITTER_EMAIL": "clew@localhost",
            "GIT_AUTHOR_NAME": "Clew", "GIT_AUTHOR_EMAIL": "clew@localhost"}  # fmt: skip
 
@@ -19,11 +26,18 @@ class MergeConflict(Conflict):
     """Main and the branch changed the same lines."""
 
 
-def merge_to_remote(orders: Orders, order: Order, clone: Path, branch: str) -> str:
+class ChecksFailed(Conflict):
+    """The project's checks do not pass on what main would become."""
+
+
+def merge_to_remote(
+    orders: Orders, order: Order, clone: Path, branch: str, allow: Callable[[Sequence[str]], None]
+) -> str:
     """Move the remote's main on to a merge of the branch; the commit it is now.
 
-    The lock of the project keeps workers from racing for nothing; git's own comparison of what main
-    was keeps everybody else's pushes.
+    The project's merge checks run on exactly that commit, once `allow` lets their texts pass. The lock
+    of the project keeps workers from racing for nothing; git's own comparison of what main was keeps
+    everybody else's pushes.
     """
     main = git_line(clone, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix(
         "origin/"
@@ -37,6 +51,8 @@ def merge_to_remote(orders: Orders, order: Order, clone: Path, branch: str) -> s
                 return done
             base = git_line(clone, "rev-parse", f"refs/remotes/origin/{main}")
             made = _merged(clone, base, branch, order)
+            _check(clone, base, made, order, allow)
+            orders.renew(order)
             lease = f"--force-with-lease=refs/heads/{main}:{base}"
             try:
                 run_network_git(
@@ -66,6 +82,26 @@ def _merged(clone: Path, base: str, branch: str, order: Order) -> str:
     message = f"Merge {branch}\n\n{_mark(order)}"
     words = ("commit-tree", tree, "-p", base, "-p", branch, "-m", message)
     return run_git(*words, cwd=clone, variables=_NOBODY).decode().strip()
+
+
+def _check(
+    clone: Path, base: str, made: str, order: Order, allow: Callable[[Sequence[str]], None]
+) -> None:
+    """Run the merge checks that main has now: a branch does not choose what it is held to."""
+    tree = integration_tree(clone, base, WorktreeSettings(), clone.parent / "merging")
+    config = load_config(tree)
+    setup, commands = config.words("worktree", "setup"), config.words("merge", "checks")
+    if not commands:
+        return
+    allow((*setup, *commands))
+    seconds = float(config.number("merge", "check_seconds") or 900)
+    variables = {"CHANT_SPEC_ID": order.spec_id, **dict.fromkeys(SECRETS, "")}
+    for number, command in enumerate((*setup, *commands)):
+        if number == len(setup):
+            show_commit(tree, made)
+        said = failed_check(tree, command, seconds=seconds, variables=variables)
+        if said is not None:
+            raise ChecksFailed(f"The check failed on top of main: {command}\n{clipped(said, 2000)}")
 
 
 def merged_as(clone: Path, order: Order) -> str | None:

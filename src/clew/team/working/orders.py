@@ -20,6 +20,7 @@ from clew.team.database import Database
 
 _CHANNEL = "clew_orders"
 _LEASE_SECONDS = 30.0
+_MERGE_SECONDS = 4 * 3600.0  # others' checks run meanwhile
 _MERGING = 0x40000000  # numbers of locks: one for each project
 _ENDS = ("finished", "failed", "cancelled")
 _COLUMNS = "order_id, project, spec_id, agent, labels, state, turn, worker, request, branch, snapshot, note"
@@ -132,6 +133,21 @@ class Orders:
             raise LeaseLost(f"The lease of order {order.order_id} ended")
         self._tell()
 
+    def wait_for(self, order: Order, hashes: Sequence[str], note: str) -> None:
+        """Give an order back until a person approved these commands; at once, if that is done."""
+        with self.database.transaction():
+            # Whoever approves one of them meanwhile waits for this, and then finds the order.
+            open_ones = self.database.rows(
+                "SELECT 1 FROM team_commands WHERE project = %s AND hash = ANY(%s)"
+                " AND approved_by IS NULL FOR SHARE",
+                (order.project, list(hashes)),
+            )
+            self.database.run(
+                "UPDATE work_orders SET waits_for = %s WHERE order_id = %s",
+                (list(hashes) if open_ones else [], order.order_id),
+            )
+            self.end(order, "paused" if open_ones else "waiting", note if open_ones else None)
+
     def is_any_open(self) -> bool:
         """Whether anything waits or is worked on."""
         row = self.database.row(
@@ -142,7 +158,7 @@ class Orders:
     def merging(self, project: str) -> AbstractContextManager[None]:
         """Held by whoever moves a project's main branch."""
         number = _MERGING | crc32(project.encode()) & 0x0FFFFFFF
-        return self.database.locked((number, False), timeout=600)
+        return self.database.locked((number, False), timeout=_MERGE_SECONDS)
 
     def ask(self, order_id: int, request: str) -> None:
         """Ask the worker that has an order to pause, hand over or cancel; it hears at once."""
@@ -157,7 +173,8 @@ class Orders:
     def resume(self, order_id: int) -> None:
         """Let a paused order be taken again."""
         done = self.database.run(
-            "UPDATE work_orders SET state = 'waiting' WHERE order_id = %s AND state = 'paused'",
+            "UPDATE work_orders SET state = 'waiting', waits_for = '{}'"
+            " WHERE order_id = %s AND state = 'paused'",
             (order_id,),
         )
         if not done:

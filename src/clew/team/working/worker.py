@@ -12,18 +12,28 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from clew.history.sync.clones import shown_url
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, Conflict
 from clew.kit.files import private_directory
 from clew.kit.git import GitError, run_git, run_network_git
 from clew.kit.locks import HeldLock, try_lock
+from clew.specs.query.commands import NamedCommand
+from clew.specs.store.config import user_config
+from clew.specs.store.consent import Consent
 from clew.team.history.store import PostgresHistory
-from clew.team.working.merging import MergeConflict, merge_to_remote, merged_as
+from clew.team.working.consent import TeamCommand, TeamConsent, order_commands
+from clew.team.working.merging import (
+    SECRETS,
+    ChecksFailed,
+    MergeConflict,
+    merge_to_remote,
+    merged_as,
+)
 from clew.team.working.orders import LeaseLost, Order, Orders
 
 PROTOCOLS = ("https", "http", "ssh", "git", "file")
@@ -45,6 +55,7 @@ class WorkWorker:
     directory: Path
     tell: Callable[[str], None]
     lease_seconds: float = 30.0
+    trusts: bool = False
 
     def run(self, slots: int, *, once: bool = False) -> None:
         """Work until the process ends; with `once` only until nothing waits."""
@@ -137,6 +148,11 @@ class _Turn:
         if (merged := merged_as(self._clone, self._order)) is not None:
             self._orders.end(self._order, "finished", f"merged as {merged}")
             return
+        try:
+            self._consent()
+        except _Unapproved as error:
+            self._orders.wait_for(self._order, error.hashes, error.message)
+            return
         process = self._start()
         asked = None
         for _ in self._orders.changes(min(_LOOK_SECONDS, self._worker.lease_seconds / 4)):
@@ -197,10 +213,35 @@ class _Turn:
             self._pushed = tip.decode().strip()
             run_git("branch", self._branch, remote, cwd=self._clone)
 
+    def _consent(self) -> None:
+        """Give the run the team's word for its commands, or say which of them nobody gave."""
+        if self._worker.trusts:
+            return
+        named = order_commands(self._clone, self._order.spec_id, self._agent)
+        for one in self._approved(named):
+            home = Path(_environment(self._clone)["CLEW_HOME"])
+            Consent(self._clone, home).approve([one.command], f"{one.approved_by} for the team")
+
+    def _approved(self, named: Sequence[NamedCommand]) -> list[TeamCommand]:
+        found = TeamConsent(self._orders.database).ask(self._order.project, named)
+        missing = [one for one in found if one.approved_by is None]
+        if missing and not user_config().flag("work", "trust_checks"):
+            raise _Unapproved(self._order.project, missing)
+        return [one for one in found if one.approved_by is not None]
+
+    def _allow(self, commands: Sequence[str]) -> None:
+        """Refuse merge checks that nobody of the team has approved, as they are now."""
+        if not self._worker.trusts:
+            self._approved([NamedCommand(one, "before the merge") for one in commands])
+
+    @property
+    def _agent(self) -> str | None:
+        return None if self._order.agent == "default" else self._order.agent
+
     def _start(self) -> subprocess.Popen[bytes]:
         words = ["work", self._order.spec_id, "--no-watch", "--no-merge"]
-        if self._order.agent != "default":
-            words += ["--agent", self._order.agent]
+        words += [] if self._worker.trusts else ["--approved-only"]
+        words += ["--agent", self._agent] if self._agent else []
         return subprocess.Popen(
             _command(*words), cwd=self._clone, env=_environment(self._clone),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -237,11 +278,24 @@ class _Turn:
             self._orders.end(self._order, "failed", f"clew work ended with {code}")
             return
         try:
-            merged = merge_to_remote(self._orders, self._order, self._clone, self._branch)
-        except MergeConflict as error:
+            merged = merge_to_remote(
+                self._orders, self._order, self._clone, self._branch, self._allow
+            )
+        except _Unapproved as error:
+            self._orders.wait_for(self._order, error.hashes, error.message)
+            return
+        except (ChecksFailed, MergeConflict) as error:
             self._orders.end(self._order, "failed", error.message)
             return
         self._orders.end(self._order, "finished", f"merged as {merged}")
+
+
+class _Unapproved(Conflict):
+    """Commands that nobody of the team has approved."""
+
+    def __init__(self, project: str, missing: Sequence[TeamCommand]) -> None:
+        super().__init__(f"needs approval of {len(missing)} commands: clew trust --team {project}")
+        self.hashes = [one.hash for one in missing]
 
 
 def _git(*words: str, cwd: Path) -> bytes:
@@ -257,7 +311,8 @@ def _command(*words: str) -> list[str]:
 
 def _environment(clone: Path) -> dict[str, str]:
     """Worktrees and state of this turn lie beside its clone; the user's settings stay."""
-    return {**os.environ, "CLEW_HOME": str(clone.parent / "home")}
+    kept = {name: value for name, value in os.environ.items() if name not in SECRETS}
+    return {**kept, "CLEW_HOME": str(clone.parent / "home")}
 
 
 def _clew(*words: str, cwd: Path) -> None:

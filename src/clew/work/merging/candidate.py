@@ -67,9 +67,11 @@ def conflicting_files(root: Path, onto: str, tip: str) -> list[str]:
     return _real(root, _merged_tree(root, onto, tip, working=False)[1])
 
 
-def integration_tree(root: Path, commit: str, settings: WorktreeSettings) -> Path:
+def integration_tree(
+    root: Path, commit: str, settings: WorktreeSettings, home: Path | None = None
+) -> Path:
     """The integration worktree at this commit, whatever was left in it; made if need be."""
-    home = private_directory(worktree_home(root))
+    home = private_directory(home or worktree_home(root))
     path = home / INTEGRATION
     with locked(home / ".lock", LONG_LOCK_TIMEOUT):
         try:
