@@ -28,7 +28,7 @@ SEED = 20
 _KINDS = {"line": 40, "commit": 9, "file": 8, "directory": 3, "symbol": 7}
 _HEAD = re.compile(r"([0-9a-f]{12}) (\d{4}-\d\d-\d\d) (.+?): (.*)$", re.DOTALL)
 _SHORT = re.compile(r"\b([0-9a-f]{12})\b")
-_VERSION = re.compile(r"^v?\d|\d+\.\d+")
+_VERSION = re.compile(r"^v?\d|\d+[._-]\d+")
 _CUT = " […]"
 
 
@@ -144,7 +144,7 @@ class Judge:
             return "false"
         day, author, subject = self.git.head(match[1])
         shown = re.sub(r" \(spec [^)]*\)$", "", match[4])
-        said = _same(shown, subject) or _within(shown, self.git.message(match[1])[: len(shown) + 1])
+        said = _same(shown, subject) or _within(shown, self.git.message(match[1]))
         return _true((day, author) == (match[2], match[3]) and said)
 
     def _commit(self, text: str, source: str) -> str:
@@ -167,8 +167,9 @@ class Judge:
             return "true"
         began = re.search(r" began with (.+), in the commit below$", text)
         if began:
-            whole = self.git.git("log", "--format=%H", "HEAD", "--", self.target).split()
-            return _true(whole[-1] == self.sha and self.git.changed(self.sha)[began[1]] in "ARC")
+            folder = began[1].rpartition("/")[0]
+            whole = self.git.git("log", "--format=%H", self.sha, "--", folder).split()
+            return _true(whole == [self.sha] and self.git.changed(self.sha)[began[1]] in "ARC")
         was = re.search(r" came with the commit below as (.+)$", text)
         return _true(self.git.changed(self.sha).get(was[1] if was else self.target) == "A")
 
@@ -202,10 +203,22 @@ class Judge:
         every = self.git.git(*words, "refs/tags").split()
         own = self.git.git(*words, f"--contains={self.sha}", "refs/tags").split()
         versions = [tag for tag in every if _VERSION.search(tag)]
-        first = next((tag for tag in own if tag in versions or not versions), None)
+        known = [tag for tag in own if tag in versions or not versions]
         if text == "in no tag yet":
-            return _true(first is None)
-        return _true(bool(first) and text.startswith(f"first in {first} ("))
+            return _true(not known)
+        said = text.removeprefix("first in ").rpartition(" (")[0]
+        same = [tag for tag in known if _named(tag) == _named(said)]
+        if said in known[:1] and _named(said) not in ("", *self._folders(self.sha)):
+            return _true(_named(said) not in self._folders("HEAD") or len(same) == len(known))
+        return _true(said in same[:1])
+
+    def _folders(self, commit: str) -> set[str]:
+        paths = (
+            self.git.changed(commit)
+            if commit == self.sha
+            else self.git.git("ls-tree", "-r", "--name-only", commit).split("\n")
+        )
+        return {part for path in paths for part in path.split("/")[:-1]}
 
     def _notes(self, text: str, source: str) -> str:
         ref, _, words = text.partition(": ")
@@ -293,6 +306,11 @@ class Judge:
         return "true"
 
 
+def _named(tag: str) -> str:
+    """What a tag names before its number."""
+    return re.split(r"[@/_.-]*v?\d", tag.rpartition("/")[2], maxsplit=1)[0]
+
+
 def _true(holds: object) -> str:
     return "true" if holds else "false"
 
@@ -313,7 +331,11 @@ def _within(words: str, message: str) -> bool:
 def targets(history: History, count: int, dice: random.Random) -> Iterator[tuple[str, str]]:
     """Kinds and targets of one history."""
     files = [line for line in history.git("ls-files").split("\n") if line]
-    texts = [path for path in files if re.search(r"\.(py|c|h|rs|sh|rst|txt|md|js|go|perl)$", path)]
+    texts = [
+        path
+        for path in files
+        if re.search(r"\.(py|c|h|rs|sh|rst|txt|md|js|ts|vue|java|go|perl)$", path)
+    ]
     commits = history.git("rev-list", "HEAD").split()
     folders = sorted({path.rpartition("/")[0] for path in texts} - {""})
     whole = sum(_KINDS.values())
@@ -344,7 +366,12 @@ def _target(
     named = [
         match[1]
         for line in lines
-        if (match := re.match(r"\s*(?:def|class|fn|struct) (\w{4,})", line))
+        if (
+            match := re.match(
+                r"\s*(?:[a-z]+ ){0,3}(?:def|class|fn|struct|function|interface|func|enum) (\w{4,})",
+                line,
+            )
+        )
     ]
     return dice.choice(named) if named else ""
 

@@ -6,6 +6,7 @@ import pytest
 
 from clew.kit.errors import NotFound
 from clew.thread.budget import pack_data
+from clew.thread.recall.recall import RecallRequest, recall
 from clew.thread.rooms import open_rooms
 from clew.thread.why.arrival import request_in
 from clew.thread.why.why import why
@@ -181,3 +182,81 @@ def test_a_repository_with_sha256_ids_is_answered_by_git(tmp_path):
 def test_how_requests_are_written(message, request_found):
     found = request_in(message)
     assert (tuple(found) if found else None) == request_found
+
+
+def test_a_version_may_be_written_with_underscores(asked):
+    repository = asked.repository
+    sha = repository.commit("Add a", {"a.txt": "a\n"})
+    repository.git("tag", "SHOP_3_3", env=repository.dates())
+    repository.commit("Add b", {"b.txt": "b\n"})
+    repository.git("tag", "shop-3.9", env=repository.dates())
+    assert said(asked(sha), "version") == ["first in SHOP_3_3 (2023-11-14)"]
+
+
+def test_the_version_of_another_package_of_the_repository_is_not_told(asked):
+    repository = asked.repository
+    repository.commit("Start", {"packages/cart/a.js": "a\n", "packages/till/b.js": "b\n"})
+    core = repository.commit("Change the core", {"core/c.js": "c\n"})
+    cart = repository.commit("Change the cart", {"packages/cart/a.js": "aa\n"})
+    for tag in ("till@2.0.0", "cart@1.0.1", "v5.0.0"):
+        repository.git("tag", "-a", "-m", tag, tag, env=repository.dates())
+        repository.commit(f"After {tag}", {"core/d.js": f"{tag}\n"})
+    assert said(asked(core), "version") == ["first in v5.0.0 (2023-11-14)"]
+    assert said(asked(cart), "version") == ["first in cart@1.0.1 (2023-11-14)"]
+
+
+def test_the_title_of_a_merge_is_told_once(asked):
+    repository = asked.repository
+    repository.commit("Start", {"a.txt": "a\n"})
+    repository.git("checkout", "-q", "-b", "side")
+    sha = repository.commit("Mend the door, see #12", {"b.txt": "b\n"})
+    repository.git("checkout", "-q", "main")
+    repository.commit("Other", {"c.txt": "c\n"})
+    words = "Merge pull request #13 from me/side\n\nMend #12"
+    repository.git("merge", "-q", "--no-ff", "-m", words, "side", env=repository.dates())
+    data = asked(repository.head())
+    assert (said(data, "message"), said(data, "merged")) == (["Mend #12"], [])
+    assert [one for one in said(asked(sha), "later") if "Merge pull" in one] == []
+
+
+def test_a_class_is_meant_rather_than_its_constructor(asked):
+    text = "class Till {\n  private int sum;\n  Till(int sum) {\n    this.sum = sum;\n  }\n}\n"
+    asked.repository.commit("Add Till", {"src/Till.java": text})
+    data = asked("Till")
+    assert said(data, "places") == []
+    assert said(data, "line") == ["class Till {"]
+    assert said(asked("Till.Till"), "places")[-1] == "src/Till.java:3 function Till.Till"
+
+
+def test_a_pasted_log_mentions_nothing_and_a_class_called_test_is_none(asked):
+    repository = asked.repository
+    first = repository.commit("Add the mark", {"src/org/Test.java": "@interface Test {}\n"})
+    other = repository.commit("More", {"a.txt": "a\n"})
+    pasted = f"Join\n\ncommit 0123456\nMerge: {first[:7]} {other[:7]}\n"
+    repository.commit(pasted, {"src/org/Test.java": "@interface Test { }\n", "b.txt": "b\n"})
+    assert said(asked(first), "later") == []
+    assert said(asked("b.txt:1"), "together") == ["changed in the same commit: src/org/Test.java"]
+
+
+def test_what_is_behind_a_commit_is_not_told_as_later(tmp_path):
+    repository = Repository(tmp_path / "shop")
+    now = repository.dates()
+    late = {**now, "GIT_AUTHOR_DATE": "1800000000 +0000"}
+    repository.commit("Begin\n\nPart of #9", {"a.txt": "a\n"}, env=late)
+    sha = repository.commit("End\n\nCloses #9", {"b.txt": "b\n"})
+    add_index(Story(repository))
+    data = pack_data(why(open_rooms({"project": str(repository.path)}), sha))
+    assert said(data, "later") == []
+    assert len(said(data, "earlier")) == 1
+
+
+def test_commits_too_large_to_search_are_told_where_one_searches(tmp_path):
+    repository = Repository(tmp_path / "shop")
+    repository.commit("Add a\n\nThe door creaks.", {"a.txt": "a\n"})
+    add_index(Story(repository))
+    rooms = open_rooms({"project": str(repository.path)})
+    rooms.own_repo()
+    rooms.unsearched = 3
+    assert said(pack_data(why(rooms, "a.txt:1")), "missing") == []
+    missing = recall(rooms, RecallRequest("door creaks")).missing
+    assert "Not searched: the changes of 3 commits, too large or unreadable." in missing

@@ -17,6 +17,8 @@ _NAMED = (
     r"(?:commits?\s+)?[\[(`\"']?([0-9a-f]{40}(?:[0-9a-f]{24})?|(?=[a-f]*[0-9])[0-9a-f]{7,39})\b"
 )
 _ALONE = r"(?<![\w./:@#=-])(?=[0-9]*[a-f])(?=[a-f]*[0-9])([0-9a-f]{7,64})(?![\w@=]|[./-]\w)"
+# What `git log` prints of a merge, pasted into a message, names its parents and says nothing of them.
+_PASTED = re.compile(r"^\s*Merge: [0-9a-f]{7,40}(?: [0-9a-f]{7,40})+$", re.MULTILINE)
 _FAULT = r"\b(?:regress\w*|(?:bug|introduced|caused|broken?|broke))\s+(?:(?!fix|solv|revert|remov)\w+\s+){0,2}?"
 _BY_SHA = tuple(
     (kind, re.compile(pattern, re.IGNORECASE | re.MULTILINE))
@@ -85,6 +87,7 @@ class Named(NamedTuple):
 def named_commits(message: str) -> list[Named]:
     """The commits that a message names by SHA, each by what says most."""
     found: dict[str, Named] = {}
+    message = _PASTED.sub("", message)
     for kind, pattern in _BY_SHA:
         for match in pattern.finditer(message):
             sha = match[1].lower()

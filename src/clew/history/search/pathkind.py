@@ -7,6 +7,8 @@ import re
 _TEST = re.compile(
     r"(^|[/_.-])(tests?|specs?|testing|fixtures?|testdata|__tests__)([/_.-]|$)", re.IGNORECASE
 )
+# A class of that name is no test: tests are called after what they test.
+_NO_TEST = re.compile(r"(^|/)Test\.(java|kt|cs|scala)$")
 _PROSE = re.compile(
     r"\.(md|mdx|rst|txt|adoc|org|tex|pod|[1-9])$|(^|/)(docs?|man)/"
     r"|(^|/)(changelog|changes|news|history|readme|authors|thanks|release[-_]?notes)[^/]*$",
@@ -23,6 +25,6 @@ def path_kind(path: str) -> str:
     """`code`, `test`, `prose` or `generated`."""
     if _GENERATED.search(path):
         return "generated"
-    if _TEST.search(path):
+    if _TEST.search(_NO_TEST.sub("", path)):
         return "test"
     return "prose" if _PROSE.search(path) else "code"

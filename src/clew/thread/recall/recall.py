@@ -14,6 +14,7 @@ from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.lookup import chosen_repos, patch_text
 from clew.history.model import Repo
+from clew.history.sync.freshness import unsearched_line
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.display import clipped, excerpt
 from clew.kit.times import day_text
@@ -116,6 +117,8 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     best = interleaved(lists, _SHARES)
     shown = [make(rooms, words, score) for make, score in best[: max(0, min(request.limit, _MOST))]]
     missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
+    if rooms.unsearched and COMMIT in request.kinds:
+        missing.append(unsearched_line(rooms.unsearched))
     return Recalled(shown, len(best), [*missing, *(commands_of("clew", one) for one in skipped)])
 
 

@@ -6,8 +6,9 @@ prints has this one behind it.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,7 +35,8 @@ _MERGE_FORMS = (
         r"Merge branch [^\n]*\n+(?P<title>[^\n]*)\n(?:.*\n)*?See merge request \S*(?P<ref>!\d+)"
     ),
 )
-_VERSION = re.compile(r"^v?\d|\d+\.\d+")
+_VERSION = re.compile(r"^v?\d|\d+[._-]\d+")
+_SERIES = re.compile(r"(?:.*/)?(.*?)[@/_.-]*v?\d")
 # A merge of one line of development into another says nothing of a single commit.
 _LINES = re.compile(
     r"Merge (?:remote-tracking )?(?:branch|tag)?e?s? ?'?(?:\w+/)?(?:main|master|trunk|develop|dev|stable\S*|maint\S*|"
@@ -68,8 +70,8 @@ class Arrival:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def arrival_of(repo: Repo, sha: str) -> Arrival:
-    """How a commit came in, as far as git can tell."""
+def arrival_of(repo: Repo, sha: str, paths: Iterable[str] = ()) -> Arrival:
+    """How a commit came in, as far as git can tell; a version is one of what has these paths."""
     try:
         head = repo_git(repo, "log", "-1", "--format=%ct%x00%ce%x00%P%x00%B", sha, "--")
         listed = repo_git(
@@ -93,7 +95,7 @@ def arrival_of(repo: Repo, sha: str) -> Arrival:
     return Arrival(
         request or (request_in(f"{merge.subject}\n\n{merge.body}") if merge else None),
         merge,
-        _first_tag(repo, sha, tags, behind),
+        _first_version(repo, sha, tags, behind, paths),
         bool(tags),
         tuple(_notes(repo, sha, noted)),
     )
@@ -144,6 +146,35 @@ def _merge(repo: Repo, sha: str, behind: dict[str, list[str]]) -> Message | None
         one for one in found if one.subject.startswith("Merge ") and not _LINES.match(one.subject)
     )
     return next(requests, None) or next(topics, None)
+
+
+def _first_version(
+    repo: Repo, sha: str, tags: Sequence[Tag], behind: dict[str, list[str]], paths: Iterable[str]
+) -> Tag | None:
+    """The oldest tag with the commit that is not the version of another package of the repository."""
+    own = {part for path in paths for part in path.split("/")[:-1]}
+    first = found = _first_tag(repo, sha, tags, behind)
+    while found is not None:
+        series = _series(found)
+        if not series or series in own or not _is_directory(repo, series, found.sha):
+            return found
+        tags = [tag for tag in tags if _series(tag) != series]
+        found = _first_tag(repo, sha, tags, behind)
+    return first
+
+
+def _series(tag: Tag) -> str:
+    """What a tag names before its number: nothing, or a package."""
+    named = _SERIES.match(tag.name)
+    return named[1] if named else ""
+
+
+def _is_directory(repo: Repo, name: str, commit: str) -> bool:
+    try:
+        out = repo_git(repo, "ls-tree", "-r", "-d", "-z", "--name-only", commit)
+    except ClewError:
+        return False
+    return any(f"/{one}".endswith(f"/{name}") for one in os.fsdecode(out).split("\0"))
 
 
 def _first_tag(

@@ -20,7 +20,7 @@ from clew.thread.recall.commit_search import Related
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
 from clew.thread.why.arrival import Arrival, arrival_of
-from clew.thread.why.commits import Commit, read_commit
+from clew.thread.why.commits import Commit, is_behind, read_commit
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import SpecRef, SpecThread, specs_of_commit, thread_of_spec
 
@@ -202,7 +202,8 @@ class WhyBuilder:
     def _around(self, commit: Commit) -> None:
         for words in commit.rejected():
             self.say("rejected", words, commit.source, USUAL)
-        arrival = arrival_of(self.repo, commit.sha)
+        asked = [path for path in self.own_paths if path]
+        arrival = arrival_of(self.repo, commit.sha, asked or [one[0] for one in commit.files])
         self._arrived(commit, arrival)
         if commit.people:
             self.say("people", "; ".join(commit.people), commit.source, USUAL)
@@ -214,17 +215,17 @@ class WhyBuilder:
                 closes = "closes " if issue["closes"] else "names "
                 self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
         self._together(commit)
-        self._linked(commit)
+        self._linked(commit, {arrival.merge.sha} if arrival.merge else set())
 
     def _arrived(self, commit: Commit, arrival: Arrival) -> None:
         """Its pull request or merge, the first version with it, and what was noted on it."""
         request, merge, tag = arrival.request, arrival.merge, arrival.tag
         by = f" (merge {head_of(merge, subject=False)})" if merge else ""
         if request is not None:
-            known = ("", commit.subject, commit.subject.removesuffix(f"({request.ref})").rstrip())
+            bare = commit.subject.removesuffix(f"({request.ref})").rstrip()
+            known = ("", commit.subject, bare, commit.prose)
             title = "" if request.title in known else f" “{request.title}”"
-            told = title or by or f"{request.ref})" not in commit.subject
-            if told:
+            if title or by or not re.search(rf"{request.ref}\b", commit.subject):
                 source = merge.source if merge else commit.source
                 self.say("merged", f"pull request {request.ref}{title}{by}", source, EARLY)
         elif merge is not None:
@@ -258,8 +259,8 @@ class WhyBuilder:
                 text = f"{words}: {', '.join(paths[:_MOST_FILES])}{more}"
                 self.say("together", text, commit.source, shrink=True)
 
-    def _linked(self, commit: Commit) -> None:
-        """What refers to the commit, and what it refers to."""
+    def _linked(self, commit: Commit, told: set[str]) -> None:
+        """What refers to the commit, and what it refers to, but for what was told."""
         seen = {commit.sha}
         for kind, sha, subject, date, words in self._links(commit):
             if sha in seen:
@@ -273,6 +274,7 @@ class WhyBuilder:
         history = self.rooms.history
         if history is None or not commit.is_indexed:
             return
+        seen |= told
         for issue in commit.issues[:2]:
             others = [
                 one for one in _of_issue(history, issue["ref"], self.repo.name)
@@ -280,7 +282,7 @@ class WhyBuilder:
             ]  # fmt: skip
             for other in others if len(others) <= _MOST_OF_ISSUE else ():
                 seen.add(other["sha"])
-                section = "later" if other["date"] >= commit.date else "earlier"
+                section = "earlier" if is_behind(self.repo, other["sha"], commit.sha) else "later"
                 words = f"names {issue['ref']}, too: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
                 self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
 

@@ -127,6 +127,15 @@ def read_commit(rooms: Rooms, repo: Repo, sha: str) -> Commit | None:
         return None
 
 
+def is_behind(repo: Repo, sha: str, later: str) -> bool:
+    """Whether a commit is behind another one in the history."""
+    try:
+        repo_git(repo, "merge-base", "--is-ancestor", sha, later)
+    except ClewError:
+        return False
+    return True
+
+
 def commit_here(root: Path, sha: str) -> Commit:
     """A commit of the repository that a directory is in, read by git."""
     return _from_log("", run_git(*_ASKED, f"{guard(sha)}^{{commit}}", "--", cwd=root))

@@ -54,7 +54,8 @@ def find_spots(repo: Repo, name: str) -> Spots | None:
     """Where a name is defined, else where it occurs; None where it does not occur at all."""
     parts = _SPLIT.split(name)
     places = TreeSymbols(partial(repo_git, repo)).definitions([parts[-1]])[parts[-1]]
-    meant = [_spot(one) for one in places if one.answers_to(parts)]
+    asked = [one for one in places if one.answers_to(parts)]
+    meant = [_spot(one) for one in (_without_constructors(asked) if len(parts) == 1 else asked)]
     if meant:
         return _without_tests(meant, len(parts))
     if places and len(parts) > 1:
@@ -64,6 +65,17 @@ def find_spots(repo: Repo, name: str) -> Spots | None:
         return _without_tests(defined, len(parts))
     used = [Spot(path, line, line, "") for path, line in _grep(repo, _word(parts[-1]))]
     return Spots(tuple(used), is_defined=False) if used else None
+
+
+def _without_constructors(places: list[Place]) -> list[Place]:
+    """Of a class and what makes its objects under the same name, the class."""
+    classes = {(one.path, one.definition.full_name) for one in places}
+    return [
+        one
+        for one in places
+        if one.definition.owners[-1:] != (one.definition.name,)
+        or (one.path, ".".join(one.definition.owners)) not in classes
+    ]
 
 
 def _spot(place: Place) -> Spot:
