@@ -260,3 +260,23 @@ def test_commits_too_large_to_search_are_told_where_one_searches(tmp_path):
     assert said(pack_data(why(rooms, "a.txt:1")), "missing") == []
     missing = recall(rooms, RecallRequest("door creaks")).missing
     assert "Not searched: the changes of 3 commits, too large or unreadable." in missing
+
+
+def test_an_example_in_prose_defines_nothing(asked):
+    repository = asked.repository
+    repository.commit("Guide", {"guide.md": "```go\nfunc open_till() {\n```\n"})
+    data = asked("open_till")
+    assert "'open_till' is not defined here; it occurs here only" in said(data, "line")
+    repository.commit("Code", {"till.nim": "proc open_till() =\n  discard\n"})
+    assert said(asked("open_till"), "line") == ["proc open_till() ="]
+
+
+def test_an_issue_that_the_message_tells_is_not_told_again(asked):
+    repository = asked.repository
+    first = repository.commit("Add a\n\nRelated to #17.", {"a.txt": "a\n"})
+    later = f"Mend a\n\nThe bug was introduced as part of {first[:10]}.\n\nRefs: #18"
+    repository.commit(later, {"b.txt": "b\n"})
+    data = asked(first)
+    assert (said(data, "message"), said(data, "issues")) == (["Related to #17."], [])
+    assert said(data, "later")[0].startswith("is named as the cause by")
+    assert said(asked("b.txt:1"), "issues") == ["names #18"]

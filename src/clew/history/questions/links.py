@@ -29,7 +29,7 @@ _BY_SHA = tuple(
         ("cherry_picked_from", rf"\(cherry picked from\s+{_NAMED}"),
         ("cherry_picked_from", rf"^Backport(?:ed)?\s+(?:of|from)\s+{_NAMED}"),
         ("fixes", rf"^Fixes:\s+{_NAMED}"),
-        ("fixes_regression_in", rf"{_FAULT}(?:in|from|since|by|with|after)\s+{_NAMED}"),
+        ("fixes_regression_in", rf"{_FAULT}(?:in|from|since|by|with|after|as part of)\s+{_NAMED}"),
         ("follow_up_to", rf"\bfollow(?:s|ing|[- ]?up)?\s+(?:to|of|on|from|for)\s+{_NAMED}"),
         ("mentions", rf"\b(?:refs?|see|cf|since|in|from|after|by|to|of|with|and)[.:]?\s+{_NAMED}"),
         ("mentions", _ALONE),

@@ -212,6 +212,8 @@ class WhyBuilder:
         told = arrival.request.ref if arrival.request else ""
         for issue in commit.issues:
             if issue["ref"] != told and issue["ref"] not in commit.subject:
+                if not issue["closes"] and issue["ref"] in commit.prose:
+                    continue
                 closes = "closes " if issue["closes"] else "names "
                 self.say("issues", f"{closes}{issue['ref']}", commit.source, USUAL)
         self._together(commit)

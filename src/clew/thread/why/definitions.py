@@ -102,7 +102,11 @@ def _by_keyword(repo: Repo, name: str) -> list[Spot]:
     space = "[[:space:]]"
     found = _grep(repo, rf"(^|[^[:alnum:]_]){_DEFINING}{space}+(\([^)]*\){space}*)?{word}")
     found = found or _grep(repo, rf"^{space}*{re.escape(name)}{space}*(:[^=]+)?=")
-    return [Spot(path, line, _block_end(repo, path, line), "") for path, line in found]
+    return [
+        Spot(path, line, _block_end(repo, path, line), "")
+        for path, line in found
+        if path_kind(path) != "prose"
+    ]
 
 
 def _word(name: str) -> str:
