@@ -392,6 +392,17 @@ def test_secrets_are_replaced_and_lines_stay():
     assert redact_patch(b"+ask-me task-x sk-short") == (b"+ask-me task-x sk-short", ())
 
 
+def test_secrets_are_found_in_any_line_and_in_their_order():
+    key, token = b"AK" + b"IA" + b"FAKE" * 4, b"gh" + b"p_" + b"fake" * 9
+    patch = b"%s\n+plain\n+a %s b %s\n+AKIA too short\n+last %s" % (key, token, key, token)
+    names = [b"[redacted %s]" % kind for kind in (b"aws access key", b"github token")]
+
+    clean, found = redact_patch(patch)
+
+    assert clean == patch.replace(key, names[0]).replace(token, names[1])
+    assert [kind.split()[0] for kind, _ in found] == ["aws", "github", "aws", "github"]
+
+
 def test_addresses_lose_their_passwords():
     assert without_password("https://u:tok@example.com/x.git") == "https://example.com/x.git"
     assert without_password("https://tok@example.com/x") == "https://example.com/x"

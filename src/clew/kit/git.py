@@ -51,6 +51,13 @@ PLAIN_DIFF = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
+# By these glibc keeps what a stream of git frees for the next object. Giving it back to the system
+# and asking for it again takes a sixth of the time of long histories.
+_KEPT_MEMORY = {
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 27),
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
+    "MALLOC_TOP_PAD_": str(1 << 22),
+}
 # What leads git to another repository than that of the directory, or is for one command only.
 INHERITED_LOCATION = (
     "GIT_DIR",
@@ -332,7 +339,7 @@ def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen
     return subprocess.Popen(
         ["git", *_SAFE_CONFIG, *_NO_HOOKS, *arguments],
         cwd=cwd,
-        env=git_environment(),
+        env={**git_environment(), **_KEPT_MEMORY},
         stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -32,6 +32,8 @@ _PLAIN = (
     "-c",
     "diff.renameLimit=1000",
 )
+# Several processes read side by side: each keeps a third of what git would, and is as quick.
+_SMALL_CACHE = ("-c", "core.deltaBaseCacheLimit=32m")
 _SPACES = " \t\r"  # what git takes for blank in a message
 _READ = 1 << 18
 # git writes 4 KB at a time. A roomy pipe, and a pause when little has come, spare both sides
@@ -247,6 +249,7 @@ class DiffReader:
     def _start(self) -> subprocess.Popen[bytes]:
         process = open_git(
             *_PLAIN,
+            *_SMALL_CACHE,
             "diff-tree",
             "--stdin",
             "-r",

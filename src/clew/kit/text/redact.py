@@ -19,8 +19,8 @@ _FORMS = (
     ("stripe key", rb"\b[sr]k_live_[A-Za-z0-9]{20,}\b"),
 )
 _ANY = re.compile(b"|".join(b"(?P<f%d>%s)" % (n, form) for n, (_, form) in enumerate(_FORMS)))
-# Prefixes by which most patches are known to have none of these. Each begins with a fixed
-# letter, which the search for one then skips to.
+# Prefixes without which a line has none of these. Each begins with a fixed letter, which the
+# search for one then skips to.
 _HINTS = tuple(
     re.compile(hint).search
     for hint in (
@@ -36,7 +36,8 @@ def redact_patch(patch: bytes) -> tuple[bytes, tuple[tuple[str, str], ...]]:
     """The patch with secrets replaced, and what was replaced: kind and a harmless hint."""
     patch, keys = without_keys(patch)
     found = [("private key", "----…")] * keys
-    if not any(has_hint(patch) for has_hint in _HINTS):
+    lines = _hinted_lines(patch)
+    if not lines:
         return patch, tuple(found)
 
     def replace(match: re.Match[bytes]) -> bytes:
@@ -44,7 +45,25 @@ def redact_patch(patch: bytes) -> tuple[bytes, tuple[tuple[str, str], ...]]:
         found.append((kind, match.group()[:4].decode("ascii", "replace") + "…"))
         return b"[redacted %s]" % kind.encode()
 
-    return _ANY.sub(replace, patch), tuple(found)
+    shown: list[bytes] = []
+    done = 0
+    for start, end in lines:
+        shown += [patch[done:start], _ANY.sub(replace, patch[start:end])]
+        done = end
+    return b"".join([*shown, patch[done:]]), tuple(found)
+
+
+def _hinted_lines(patch: bytes) -> list[tuple[int, int]]:
+    """Where the lines begin and end that have such a prefix: no secret is longer than its line."""
+    lines: set[tuple[int, int]] = set()
+    for search in _HINTS:
+        end = 0
+        while hint := search(patch, end):
+            start = patch.rfind(b"\n", end, hint.start()) + 1 or end
+            end = patch.find(b"\n", hint.end())
+            end = len(patch) if end < 0 else end
+            lines.add((start, end))
+    return sorted(lines)
 
 
 class SecretLines:
