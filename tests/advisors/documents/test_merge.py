@@ -110,7 +110,7 @@ def test_without_an_earlier_version_what_is_there_wins():
         "# Mine\n\n### Objectives\n\n- **BO-1** My goal\n\n### Constraints\n\nNot known yet.\n",
         "vision",
     )
-    after = refine(mine, None, built(f"{TEXT} It must be cheap."))
+    after = refine(mine, None, built(f"{TEXT}\n\n## Constraints\n\n- It must be cheap."))
     assert after.title == "Mine"
     assert after.item("BO-1").text == "My goal"
     assert after.section("constraints").items[0].text == "It must be cheap."

@@ -18,6 +18,9 @@ MOST_STATEMENTS = 2_000
 LONGEST_TITLE = 80
 UNPLACED: Final = "NP"
 _FEW_WORDS = 8
+_PROSE: Final = frozenset(
+    {"BG", "PB", "EX", "RI", "AS"}
+)  # a heading of these speaks for sentences too
 HEADINGS: Final = {
     "EX": any_of(r"\bout[ -]of[ -]scope\b", r"\bnon-?goals?\b", r"\bexclu(?:sions?|ded)\b", r"\bnot in scope\b", r"\bnicht im umfang\b", r"\babgrenzung\b", r"\bnicht-?ziele?\b", "対象外|範囲外"),
     "SM": any_of(r"\bmetrics?\b", r"\bkpis?\b", r"\bkennzahl", "指標"),
@@ -35,23 +38,19 @@ HEADINGS: Final = {
     "BG": any_of(r"\bbackground\b", r"\boverview\b", r"\bhintergrund\b", "背景|概要"),
     "FE": any_of(r"\bfeatures?\b", r"\bfunctions?\b", r"\brequirements?\b", r"\bscope\b", r"\bmvp\b", r"\broadmap\b", r"\blater\b", r"\bfunktion", r"\bumfang\b", r"\banforderung", r"\bspäter\b", "機能|要件|今後"),
 }  # fmt: skip
-# Words that say by themselves what a sentence is; the first that fits counts.
+# Words that say by themselves what a sentence is; a cue stays while most of what it places is right.
 _SURE: Final = {
-    "EX": any_of(r"\b(?:out of|not in) scope\b", r"\b(?:will not|won['\u2019]t|does not|do not|need not) (?:include|support|cover|build|offer|replace|need)\b", r"^no (?:\w+ ){0,2}\w+[.]?$", r"\bnon-goal\b", r"\bnicht (?:Teil|Bestandteil|enthalten|vorgesehen|geplant)\b", "対象外|範囲外|含みません|対応しません"),
-    "RI": any_of(r"\brisks?\b", r"\b(?:are|am|is) (?:worried|afraid)\b", r"\bRisik(?:o|en)\b", "リスク|懸念"),
-    "AS": any_of(r"\bassum(?:e|es|ed|ing|ptions?)\b", r"\bAnnahme\b", r"\bgehen davon aus\b", "前提|仮定|想定"),
-    "SM": any_of(r"\bmeasured (?:by|as|with|in)\b", r"\bKPIs?\b", r"\bgemessen\b", "指標|測定"),
-    "BO": any_of(r"\b(?:goals?|objectives?|aims?)\b", r"\bZiel(?:e|en)?\b", "目標|目的は"),
-    "CO": any_of(r"\bmust\b", r"\bha(?:s|ve) to\b", r"\bbudget\b", r"\bdeadline\b", r"\bGDPR|DSGVO|HIPAA\b", r"\bm(?:uss|üssen)\b", r"\bd(?:arf|ürfen)\b", "なければな|必須|予算|期限"),
-    "PB": any_of(r"\bproblems?\b", r"\bcurrently\b", r"\btoday\b", r"\bby hand\b", r"\bderzeit\b", r"\bheute\b", r"\bvon Hand\b", "現在|手作業|困って"),
-    "FE": any_of(r"\bcan\b(?! be\b)", r"\b(?:lets?|allows?|enables?|reminds?|notif(?:y|ies))\b", r"\bable to\b", r"\bk(?:ann|önnen)\b", r"\bsollen?\b", r"\bermöglicht\b", "できる|できます"),
-    "DP": any_of(r"\bhosted\b", r"\bruns? on\b", r"\bon[- ]premises\b", r"\bgehostet\b", r"\bläuft auf\b", "クラウド|オンプレミス"),
+    "EX": any_of(r"\b(?:out of|not in) scope\b", r"\bnon-goal\b", r"^no (?:\w+ ){0,2}\w+[.]?$", r"\bnicht (?:Teil|Bestandteil)\b", "対象外|範囲外"),
+    "BO": any_of(r"^(?:our|the) (?:\w+ )?(?:goal|objective|aim)\b.{0,40}\bis\b", r"\bZiel\b.{0,40}\bist\b", "目的は"),
+    "AS": any_of(r"^we assume\b", r"\bgehen davon aus\b", "前提として"),
+    "RI": any_of(r"\brisk (?:is|that|of)\b", r"\bRisiko\b", "リスク"),
+    "PB": any_of(r"^(?:currently|derzeit)\b", r"\b(?:problems? (?:for|is|when)|by hand|von Hand)\b", "手作業|困って"),
+    "FE": any_of(r"^(?:allow|let|enable)\b", r"^(?:the |an? )?(?:\w+ )?\w+(?:s|people|staff) can (?!be\b|have\b|also be\b)", r"^\w+ k(?:ann|önnen)\b", "できる|できます"),
 }  # fmt: skip
 _OUTCOME = any_of(
-    r"\b(?:cut|reduce|increase|improve|grow|save|raise|lower|reach|double|halve|fall|drop|go|shorten|senken|erhöhen|steigern|halbieren)s?\b",
-    "削減|短縮|向上|増や|減ら|達成|半減",
+    r"\b(?:cut|reduce|increase|improve|grow|save|raise|lower|reach|double|halve|shorten|senken|erhöhen|steigern|halbieren)s?\b",
+    "削減|短縮|向上|半減",
 )  # fmt: skip
-_DO = any_of(r"\bmust (?:also )?(?:be able to|let|allow|send|show|export|import|print|notify)\b")
 _LABEL = re.compile(r"([^\W\d][^.:\uff1a!?。]{1,30})[:\uff1a]\s*(?=\S)")
 _FIRST = any_of(r"\b(?:first|initial) (?:release|version)\b", r"\brelease 1\b", r"\bMVP\b", r"\bersten Version\b", "初版|最初のリリース")  # fmt: skip
 _LATER = any_of(r"\blater\b(?! than)", r"\beventually\b", r"\bin (?:the )?future\b", r"^future\b", r"\bsecond (?:release|version)\b", r"\bspäter\b", "将来|今後")  # fmt: skip
@@ -118,13 +117,11 @@ def kind_of(statement: Statement) -> str:
     if named and label and len(label[1].split()) <= 3:
         return named
     headed = heading_kind(statement.heading)
-    if headed and (statement.listed or headed in {"BG", "PB", "EX", "RI", "AS"}):
+    if headed and (headed != "BG" if statement.listed else headed in _PROSE):
         return headed
     if _OUTCOME.search(text) and AMOUNT.search(text) and DATE.search(text):
         return "BO"
-    if _DO.search(text):
-        return "FE"
-    return next((prefix for prefix, cue in _SURE.items() if cue.search(text)), headed or UNPLACED)
+    return next((prefix for prefix, cue in _SURE.items() if cue.search(text)), UNPLACED)
 
 
 def _facts_of(statement: Statement) -> list[tuple[str, str, dict[str, str]]]:

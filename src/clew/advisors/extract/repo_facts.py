@@ -1,4 +1,4 @@
-"""Facts out of a repository: manifests, README and layout. Only read, never run, never obeyed."""
+"""Facts out of a repository: manifests and layout. Only read, never run, never obeyed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from clew.advisors.documents.model import Facts
-from clew.advisors.extract.measures import INSTRUCTION
-from clew.advisors.extract.notes import heading_kind
-from clew.advisors.extract.statements import inline, statements
+from clew.advisors.extract.statements import inline
 from clew.kit.jsontext import JsonError, loads
 
 LARGEST_FILE: Final = 400_000
 MOST_PARTS: Final = 12
 _PART_DIRECTORIES: Final = ("services", "apps", "packages", "cmd", "crates")
-_READMES: Final = ("README.md", "README.rst", "README.txt", "README", "readme.md")
-_MOST_OF_README = 300
-_OF_README: Final = frozenset({"BO", "FE", "EX", "CO", "ST", "RI", "AS"})
 _PACKAGES: Final = {
     "django": "Django", "flask": "Flask", "fastapi": "FastAPI", "starlette": "Starlette", "celery": "Celery",
     "psycopg": "PostgreSQL", "psycopg2": "PostgreSQL", "psycopg2-binary": "PostgreSQL", "asyncpg": "PostgreSQL",
@@ -42,7 +37,7 @@ def from_repository(path: Path) -> Facts:
         facts = facts.merged(_technologies(f"file:{name}", " ".join(images)))
     if _is_inside(path, path / ".github" / "workflows"):
         facts = _with_technology(facts, "GitHub Actions", "file:.github/workflows")
-    return facts.merged(_readme(path)).merged(_parts(path))
+    return facts.merged(_parts(path))
 
 
 def _text(root: Path, name: str) -> str:
@@ -143,18 +138,6 @@ def _go(root: Path) -> Facts:
     about = {"name": module[1].rpartition("/")[2] if module else ""}
     required = re.findall(r"^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v", text, re.MULTILINE)
     return _described("go.mod", about, "Go", required) if text else Facts()
-
-
-def _readme(root: Path) -> Facts:
-    """The lists of a README under headings that say what they are."""
-    name = next((one for one in _READMES if _text(root, one)), "")
-    facts = Facts()
-    for one in statements(_text(root, name), _MOST_OF_README) if name else ():
-        kind = heading_kind(one.heading) if one.listed else ""
-        if kind in _OF_README and not INSTRUCTION.search(one.text):
-            source = f"file:{name}:{one.line}"
-            facts = facts.adding(kind, inline(one.text.rstrip(".")), source=source)
-    return facts
 
 
 def _parts(root: Path) -> Facts:
