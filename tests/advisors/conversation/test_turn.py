@@ -310,7 +310,7 @@ def die(*_args, **_options):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if point == "transaction":
-    store.SqlConversations._prune = die
+    store.ConversationStore._prune = die
 elif point == "before files":
     conversation._save_files = die
 elif point == "between files":

@@ -1,4 +1,4 @@
-"""Where conversations are kept: the interface of a store, its SQL, and the SQLite file of a user.
+"""Where conversations are kept: the SQL of a store, and the SQLite file of a user.
 
 A turn is written in one transaction, and only upon the version that it was made from. Whoever
 comes second gets no version and makes the turn anew, so that nobody's words are lost.
@@ -106,38 +106,35 @@ def checked_id(text: str) -> str:
     return text
 
 
+def _check_size(what: str, size: int, most: int) -> None:
+    if size > most:
+        raise Invalid(
+            f"{what} has {size} characters; at most {most} are kept",
+            "Begin another conversation, or say less.",
+        )
+
+
+Values = tuple[object, ...]
+
+
 class ConversationStore(ABC):
-    """All conversations of a user, every version kept; what each store must be able to do."""
+    """All conversations of a user, every version kept; how a database is asked, each engine says."""
 
     @abstractmethod
-    def load(self, conversation_id: str) -> Conversation:
-        """A conversation as it is now; an unknown one is empty."""
+    def rows(self, statement: str, values: Values = ()) -> list[dict[str, Any]]:
+        """What a statement finds."""
 
     @abstractmethod
-    def append(self, before: Conversation, turn: Turn) -> int | None:
-        """Write a turn of checked size upon its version; None if that is no longer the last."""
+    def run(self, statement: str, values: Values = ()) -> None:
+        """Execute a statement."""
 
     @abstractmethod
-    def version_of_document(
-        self, conversation_id: str, name: str, version: int
-    ) -> StoredDocument | None:
-        """One version of a document."""
+    def alone(self, conversation_id: str) -> AbstractContextManager[object]:
+        """One transaction, in which nobody else writes to a conversation."""
 
     @abstractmethod
-    def written_to(self, project: str, path: str) -> StoredDocument | None:
-        """The last document that was saved in this file."""
-
-    @abstractmethod
-    def recent(self, limit: int = 50) -> list[dict[str, Any]]:
-        """The conversations, the last one used first."""
-
-    @abstractmethod
-    def history(self, conversation_id: str) -> tuple[list[dict[str, Any]], list[StoredDocument]]:
-        """The turns of a conversation in order, and all versions of its documents by name."""
-
-    @abstractmethod
-    def remove(self, conversation_id: str) -> None:
-        """Take a conversation out, if it is there."""
+    def one_state(self) -> AbstractContextManager[object]:
+        """Several statements that see one state."""
 
     def existing(self, conversation_id: str) -> Conversation:
         """A conversation that must be there."""
@@ -172,63 +169,6 @@ class ConversationStore(ABC):
         """Forget a conversation that must be there; files in projects stay."""
         self.existing(conversation_id)
         self.remove(conversation_id)
-
-
-def _check_size(what: str, size: int, most: int) -> None:
-    if size > most:
-        raise Invalid(
-            f"{what} has {size} characters; at most {most} are kept",
-            "Begin another conversation, or say less.",
-        )
-
-
-_Opener = Callable[[], AbstractContextManager[ConversationStore]]
-_elsewhere: list[_Opener] = []
-
-
-def keep_elsewhere(opener: _Opener | None) -> None:
-    """Keep conversations in another store than the user's file; None for that file again."""
-    _elsewhere[:] = [] if opener is None else [opener]
-
-
-def opened_store() -> AbstractContextManager[ConversationStore]:
-    """The store, for the length of a call."""
-    return _elsewhere[0]() if _elsewhere else _opened_file()
-
-
-@contextmanager
-def _opened_file() -> Iterator[ConversationStore]:
-    path = database_path()
-    private_directory(path.parent)
-    try:
-        with closing(open_database(path, read_migrations(MIGRATIONS))) as database:
-            path.chmod(0o600)
-            yield _SqliteStore(database)
-    except sqlite3.DatabaseError as error:
-        raise database_refusal("The store of conversations", path, error) from error
-
-
-Values = tuple[object, ...]
-
-
-class SqlConversations(ConversationStore):
-    """Conversations in tables; how a database is asked, each engine says for itself."""
-
-    @abstractmethod
-    def rows(self, statement: str, values: Values = ()) -> list[dict[str, Any]]:
-        """What a statement finds."""
-
-    @abstractmethod
-    def run(self, statement: str, values: Values = ()) -> None:
-        """Execute a statement."""
-
-    @abstractmethod
-    def alone(self, conversation_id: str) -> AbstractContextManager[object]:
-        """One transaction, in which nobody else writes to a conversation."""
-
-    @abstractmethod
-    def one_state(self) -> AbstractContextManager[object]:
-        """Several statements that see one state."""
 
     def load(self, conversation_id: str) -> Conversation:
         """A conversation as it is now; an unknown one is empty."""
@@ -336,7 +276,7 @@ class SqlConversations(ConversationStore):
         )
 
 
-class _SqliteStore(SqlConversations):
+class _SqliteStore(ConversationStore):
     """One file for all servers of a user; the caller closes its connection."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
@@ -358,6 +298,32 @@ class _SqliteStore(SqlConversations):
             yield
         finally:
             self._database.execute("COMMIT")
+
+
+_Opener = Callable[[], AbstractContextManager[ConversationStore]]
+_elsewhere: list[_Opener] = []
+
+
+def keep_elsewhere(opener: _Opener | None) -> None:
+    """Keep conversations in another store than the user's file; None for that file again."""
+    _elsewhere[:] = [] if opener is None else [opener]
+
+
+def opened_store() -> AbstractContextManager[ConversationStore]:
+    """The store, for the length of a call."""
+    return _elsewhere[0]() if _elsewhere else _opened_file()
+
+
+@contextmanager
+def _opened_file() -> Iterator[ConversationStore]:
+    path = database_path()
+    private_directory(path.parent)
+    try:
+        with closing(open_database(path, read_migrations(MIGRATIONS))) as database:
+            path.chmod(0o600)
+            yield _SqliteStore(database)
+    except sqlite3.DatabaseError as error:
+        raise database_refusal("The store of conversations", path, error) from error
 
 
 def _row(conversation_id: str, version: int, document: StoredDocument) -> tuple[object, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
-from clew.advisors.conversation.store import SqlConversations, Values
+from clew.advisors.conversation.store import ConversationStore, Values
 from clew.team.database import Database, require_schema
 from clew.team.history.base import shown, stored
 
 
-class PostgresConversations(SqlConversations):
+class PostgresConversations(ConversationStore):
     """The conversations of a database; the caller closes its connection."""
 
     def __init__(self, database: Database) -> None:
