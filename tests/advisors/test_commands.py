@@ -92,13 +92,6 @@ def test_text_comes_from_files_and_standard_input(shell, project):
     assert "zoo" in said
 
 
-def test_a_section_comes_from_a_file(shell, project):
-    (project / "o.md").write_text("- 90% of the tables are taken by May 2027\n", encoding="utf-8")
-    shell.ok("clew", "advise", "vision", DESCRIPTION, "--section", "objectives=o.md")
-
-    assert "90% of the tables are taken" in (project / "docs/vision.md").read_text("utf-8")
-
-
 def test_check_is_for_ci(shell, project):
     shell.ok("clew", "advise", "vision", DESCRIPTION)
     path = project / "docs" / "vision.md"

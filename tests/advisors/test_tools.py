@@ -224,26 +224,16 @@ def test_the_loop_of_the_calling_agent(server):
         project_description="",
         conversation_id=conversation,
         answers={about_features["id"]: "Customers can rent a bicycle"},
-        sections={
-            "objectives": "- 200 bicycles are rented a month by May 2027",
-            "Background": "The shop has sold bicycles for 40 years.",
-            "traceability": "mine",
-        },
         show=True,
     )["structuredContent"]
 
-    assert "**BO-1** 200 bicycles are rented a month by May 2027" in second["output"]
-    assert "The shop has sold bicycles for 40 years." in second["output"]
     assert "rent a bicycle" in second["output"]
-    assert second["writer"] == "caller"
-    assert second["authors"]["objectives"] == "caller"
-    assert any("traceability" in one for one in second["skipped"])
 
     third = mcp(
         server, "vision_agent", project_description="Customers can repair a bicycle.",
         conversation_id=conversation, show=True,
     )["structuredContent"]  # fmt: skip
-    assert "The shop has sold bicycles for 40 years." in third["output"], "it is kept"
+    assert "rent a bicycle" in third["output"], "it is kept"
     assert "repair a bicycle" in third["output"]
 
 

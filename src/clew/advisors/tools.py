@@ -60,8 +60,7 @@ def _turn(kind: Any, text: str, name: str, arguments: JsonObject, call: Call) ->
         text=text,
         name=name,
         conversation_id=arguments.get("conversation_id", ""),
-        answers=texts_by_name(arguments.get("answers"), "answers", ("id", "question")),
-        sections=texts_by_name(arguments.get("sections"), "sections", ("key", "heading")),
+        answers=given_answers(arguments.get("answers")),
         draft=given_draft(arguments.get("draft")),
         project=arguments.get("project"),
         save=arguments.get("save", True),
@@ -93,32 +92,29 @@ def given_draft(value: object) -> JsonObject | None:
     return value
 
 
-def texts_by_name(value: object, what: str, name_keys: tuple[str, ...]) -> dict[str, str]:
-    """What a caller sent by name: an object, or a list of objects with a name and a text."""
+def given_answers(value: object) -> dict[str, str]:
+    """Answers as a caller sent them: an object, or a list of objects with a name and a text."""
     from clew.kit.errors import Invalid
 
-    if value is None:
-        return {}
-    pairs = list(value.items()) if isinstance(value, dict) else _pairs(value, name_keys)
+    pairs = list(value.items()) if isinstance(value, dict) else _pairs(value or [])
     if pairs is None:
-        example = "Q-1" if "id" in name_keys else "objectives"
-        raise Invalid(f"{what} must be an object of texts", f'For example: {{"{example}": "..."}}.')
+        raise Invalid("answers must be an object of texts", 'For example: {"Q-1": "..."}.')
     if len(pairs) > _MOST_ENTRIES:
-        raise Invalid(f"{what} has more than {_MOST_ENTRIES} entries", "Send fewer at a time.")
+        raise Invalid(f"answers has more than {_MOST_ENTRIES} entries", "Send fewer at a time.")
     for name, text in pairs:
         if not isinstance(text, str):
-            raise Invalid(f"{what}.{name} must be a string", f'Send {{"{name}": "text"}}.')
+            raise Invalid(f"answers.{name} must be a string", f'Send {{"{name}": "text"}}.')
         if len(text) > _LONGEST_ENTRY:
-            raise Invalid(f"{what}.{name} is longer than {_LONGEST_ENTRY} characters")
+            raise Invalid(f"answers.{name} is longer than {_LONGEST_ENTRY} characters")
     return {str(name).strip(): text for name, text in pairs}
 
 
-def _pairs(value: object, name_keys: tuple[str, ...]) -> list[tuple[Any, Any]] | None:
+def _pairs(value: object) -> list[tuple[Any, Any]] | None:
     """Names and texts of a list's objects; None if one of them has no name or no text."""
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         return None
-    text_keys = ("answer", "text", "content", "value")
-    pairs = [(_first(entry, name_keys), _first(entry, text_keys)) for entry in value]
+    names, texts = ("id", "question"), ("answer", "text", "content", "value")
+    pairs = [(_first(entry, names), _first(entry, texts)) for entry in value]
     return None if any(None in pair for pair in pairs) else pairs
 
 
@@ -242,6 +238,7 @@ _DOCUMENTS = object_schema(
         "writer": STRING,
         "authors": {"type": "object"},
         "skipped": STRINGS,
+        "cost": STRING,
         "notes": STRINGS,
         "brief": {"type": "object"},
     },
@@ -254,7 +251,6 @@ _LOOP = {
     "draft": {"type": ["object", "array", "string"]},
     "answers": {"type": ["object", "array"]},
     "show": BOOLEAN,
-    "sections": {"type": ["object", "array"]},
     "save": BOOLEAN,
     "project": STRING,
 }

@@ -44,7 +44,6 @@ _turn_options = combined(
     repeatable("--file", "files", "Read the text from FILE (- for standard input).", metavar="FILE"),
     click.option("--conversation", "conversation_id", default="", metavar="ID", help="Continue this conversation."),
     repeatable("--answer", "answers", "Answer an open question.", metavar="Q-1=TEXT"),
-    repeatable("--section", "sections", "Use the text of FILE for a section.", metavar="KEY=FILE"),
     click.option("--draft", metavar="FILE", help="Statements with quotes as JSON (- for standard input)."),
     flag("--no-save", "Write no files; keep the result in the conversation."),
     flag("--no-model", "Do not use a language model."),
@@ -58,7 +57,7 @@ _turn_options = combined(
 def vision(description: tuple[str, ...], **options: Any) -> Outcome:
     """Write or refine the Vision & Scope document from a DESCRIPTION."""
     text = _text(description, options)
-    if not any([text, options["answers"], options["sections"], options["draft"]]):
+    if not any([text, options["answers"], options["draft"]]):
         raise UsageError("What is the project?", 'For example: clew advise vision "A booking app"')
     return _turn("vision", text, "", options)
 
@@ -77,15 +76,13 @@ def _turn(kind: Any, text: str, name: str, options: dict[str, Any]) -> Outcome:
     from clew.advisors.conversation.result import document_text, footer, turn_data
     from clew.advisors.conversation.turn import TurnRequest, take_turn
 
-    sections = [_pair(one, "--section") for one in options["sections"]]
     request = TurnRequest(
         tool=f"{kind}_agent",
         kind=kind,
         text=text,
         name=name,
         conversation_id=options["conversation_id"],
-        answers=dict(_pair(one, "--answer") for one in options["answers"]),
-        sections={key: read_text(file) for key, file in sections},
+        answers=dict(_answer(one) for one in options["answers"]),
         draft=_json(options["draft"], "draft", dict) if options["draft"] else None,
         project=options["project"],
         save=not options["no_save"],
@@ -112,10 +109,10 @@ def _json(file: str, name: str, wanted: type) -> Any:
     return found
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
+def _answer(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise UsageError(f"{option} takes NAME=VALUE, not {text!r}")
+        raise UsageError(f"--answer takes NAME=VALUE, not {text!r}")
     return name.strip(), value
 
 

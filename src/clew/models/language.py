@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
     from clew.kit.call import Call
@@ -60,12 +62,31 @@ class Clock:
             self._until += time.monotonic() - began
 
 
+@dataclass
+class Spent:
+    """What the calls of a model took: tokens as its service counts them, dollars where known."""
+
+    calls: int = 0
+    asked: int = 0
+    answered: int = 0
+    dollars: float = 0.0
+
+    def __str__(self) -> str:
+        calls = f"{self.calls} call{'s' if self.calls != 1 else ''}"
+        price = f", {self.dollars:.4f} USD" if self.dollars else ""
+        return f"{calls}, {self.asked} tokens in, {self.answered} out{price}"
+
+
 class LanguageModel(Protocol):
     """Something that answers a prompt with text."""
 
     @property
     def name(self) -> str:
         """Which model it is, as documents record it."""
+
+    @property
+    def spent(self) -> Spent:
+        """What its calls took so far."""
 
     def write(self, instructions: str, prompt: str, *, clock: Clock, call: Call) -> str:
         """Its answer, within the time that is left."""
@@ -115,6 +136,7 @@ class ConfiguredModel:
         if provider == "ollama" and not self._url:
             self._url = environment.get("OLLAMA_BASE_URL", "").strip() or _OLLAMA
         self._key = environment.get(_KEYS[provider], "").strip()
+        self.spent = Spent()
         self._check()
 
     @property
@@ -163,12 +185,20 @@ class ConfiguredModel:
                     [ModelRequest.user_text_prompt(prompt, instructions=instructions)],
                     model_settings={"max_tokens": _MOST_TOKENS, "timeout": left},
                 )
+                self._count(answer)
                 return answer.text or ""
         except TimeoutError:
             raise _too_slow(self.name) from None
         except Exception as error:  # noqa: BLE001 - the libraries trip over a foreign answer in many ways
             reason = clipped(shown_text(" ".join(str(error).split())), 300)
             raise Unavailable(f"{self.name} failed: {reason or type(error).__name__}") from None
+
+    def _count(self, answer: ModelResponse) -> None:
+        self.spent.calls += 1
+        self.spent.asked += answer.usage.input_tokens
+        self.spent.answered += answer.usage.output_tokens
+        with suppress(Exception):  # the price of a model that nobody listed is not known
+            self.spent.dollars += float(answer.cost().total_price)
 
     def _loaded(self, seconds: float) -> tuple[Model, _Client]:
         local = urlsplit(self._url).hostname in _THIS_MACHINE

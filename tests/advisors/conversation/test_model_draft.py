@@ -24,9 +24,8 @@ def test_a_good_model_reads_the_text_in_one_call(homeless, fake):
     assert said.coverage.percent == 100
     assert said.document.title == "Vision & Scope: Tably"
     assert said.document.metadata["status"] == "draft"
-    assert any(one.startswith("model openai:fake: 1 call, about ") for one in said.skipped), (
-        "its cost"
-    )
+    assert said.cost == "1 call, 1 tokens in, 1 out", "as the service counts them"
+    assert not said.skipped
     assert parse(render(said.document), "vision") == said.document
     assert fake.keys[0] in (None, "Bearer none-needed")
 
@@ -53,6 +52,28 @@ def test_a_model_is_told_once_what_was_refused_or_left_out(homeless, fake, manne
     assert len(fake.prompts) == MOST_ROUNDS == 2
     assert told in fake.prompts[1]
     assert said.coverage.percent == 100
+
+
+@pytest.mark.parametrize("manner", ["chatter", "empty", "hostile"])
+def test_a_model_whose_answer_is_no_draft_is_asked_once_more(homeless, fake, manner):
+    fake.manners = [manner, "good"]
+
+    said = homeless.vision()
+
+    assert "Your last answer was no draft" in fake.prompts[1]
+    assert said.coverage.percent == 100
+    assert said.cost.startswith("2 calls, ")
+    assert not said.skipped
+
+
+def test_a_first_draft_stands_when_the_repair_fails(homeless, fake):
+    fake.manners = ["lazy", "chatter"]
+
+    said = homeless.vision()
+
+    assert said.writer == "model openai:fake"
+    assert said.document.items("FE")
+    assert said.skipped == ("degraded: the model's answer is no draft; its first draft stands",)
 
 
 def test_a_model_that_goes_on_inventing_is_refused(homeless, fake):

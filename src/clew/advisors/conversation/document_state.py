@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from clew.advisors.conversation.sections import absorbed, edited_sections
+from clew.advisors.conversation.edits import absorbed, edited_sections
 from clew.advisors.conversation.store import Conversation, ConversationStore, StoredDocument
 from clew.advisors.documents import files
 from clew.advisors.documents.document import parse

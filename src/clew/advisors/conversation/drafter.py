@@ -1,4 +1,4 @@
-"""Where a turn is worked out: facts to a draft, the draft merged, sections of others taken in."""
+"""Where a turn is worked out: facts to a draft, and the draft merged into the present document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from clew.advisors.builder import builder
 from clew.advisors.conversation.document_state import DocumentState, bearer_of
-from clew.advisors.conversation.sections import absorbed, apply_sections
 from clew.advisors.conversation.store import Conversation
 from clew.advisors.documents import files, merge
 from clew.advisors.documents.adr import AdrFile, read_directory
@@ -37,7 +36,6 @@ class TurnDraft:
     authors: dict[str, str]
     context: tuple[Document, ...]
     records: tuple[AdrFile, ...]  # the new ones
-    skipped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,26 +56,6 @@ class Drafter:
         others = (self.vision,) if self.vision is not None and self.kind != "vision" else ()
         context = (*others, *(one.document for one in self.records))
         return TurnDraft(facts, self.title, state, draft, document, authors, context, records)
-
-    def with_sections(self, draft: TurnDraft, sections: dict[str, str], author: str) -> TurnDraft:
-        """The turn with sections of somebody else, and with what follows from them."""
-        if not sections:
-            return draft
-        done = apply_sections(
-            draft.document,
-            sections,
-            author,
-            protected=draft.state.edited,
-            context=draft.context,
-        )
-        refused = tuple(f"{author}: {one}" for one in done.refused)
-        draft = replace(draft, skipped=(*draft.skipped, *refused))
-        if not done.taken:
-            return draft
-        built = self._built(absorbed(draft.facts, done.document, draft.document, author))
-        document = merge.refine(done.document, draft.draft, built.draft)
-        authors = {**draft.authors, **dict.fromkeys(done.taken, author)}
-        return replace(draft, **built._asdict(), document=document, authors=authors)
 
     def _built(self, facts: Facts) -> _Built:
         """What the facts give, and the facts with the numbers of their questions."""

@@ -21,47 +21,47 @@ _INSTRUCTIONS: Final = """\
 You read a text about a project and write down what it says, for a program that checks every quote.
 Answer with one JSON object, the value of `draft` in the call that is described, and nothing else.
 """
+_AGAIN: Final = (
+    "Your last answer was no draft. Answer with the JSON object alone: "
+    '{"title": "...", "statements": [...]}'
+)
 
 
 @dataclass(frozen=True)
 class ModelDraft:
-    """What a model wrote, in how many rounds and characters, and what went wrong on the way."""
+    """What a model wrote, what its calls took, and what went wrong on the way."""
 
     author: str
     draft: dict[str, Any] = field(default_factory=dict)
-    rounds: int = 0
-    characters: int = 0
+    cost: str = ""
     trouble: str = ""
-
-    @property
-    def cost(self) -> str:
-        """How much it was asked and answered; four characters are about a token."""
-        calls = f"{self.rounds} call{'s' if self.rounds != 1 else ''}"
-        return f"{self.author}: {calls}, about {self.characters // 4} tokens"
 
 
 def write_draft(
     model: LanguageModel, facts: Facts, kind: Kind, *, clock: Clock, call: Call
 ) -> ModelDraft:
-    """A draft of the model, repaired once where the judge refuses or misses something."""
+    """A draft of the model, repaired once where it is none, or the judge refuses or misses something."""
     author = f"model {model.name}"
     prompt = first = briefing(facts, kind, f"{kind}_agent", "")
     statements: dict[str, Any] = {}
     draft: dict[str, Any] = {}
-    characters, trouble, number = 0, "", 0
-    while number < MOST_ROUNDS and (not number or clock.left()):
+    trouble = ""
+    for number in range(MOST_ROUNDS):
+        if number and not clock.left():
+            break
         call.progress(number, MOST_ROUNDS, f"Asking {model.name}")
         try:
-            answer = model.write(_INSTRUCTIONS, prompt, clock=clock, call=call)
-            number += 1
-            characters += len(_INSTRUCTIONS) + len(prompt) + len(answer)
-            given = _draft_in(answer)
+            given = _draft_in(model.write(_INSTRUCTIONS, prompt, clock=clock, call=call))
             taken = take_draft(facts, kind, given, author)
+        except Invalid as error:
+            trouble, prompt = error.message, f"{first}\n\n{_AGAIN}"
+            continue
         except ClewError as error:
             if call.cancelled:
                 raise
             trouble = error.message
             break
+        trouble = ""
         statements |= {
             str(one.get("ref")): one for one in given["statements"] if isinstance(one, dict)
         }
@@ -70,7 +70,7 @@ def write_draft(
         if not complaint:
             break
         prompt = f"{first}\n\nYour draft so far:\n{dumps(draft)}\n\n{complaint}"
-    return ModelDraft(author, draft, number, characters, trouble)
+    return ModelDraft(author, draft, str(model.spent) if model.spent.calls else "", trouble)
 
 
 def _draft_in(answer: str) -> dict[str, Any]:

@@ -95,6 +95,7 @@ def footer(result: TurnResult, *, ask: bool = True) -> str:
     """Where the documents are, what the judge says, what is asked."""
     main = result.main
     place = f"{main.path} ({main.action})" if main.path else f"{main.action}, not in a file"
+    cost = f" ({result.cost})" if result.cost else ""
     skipped = f" Skipped: {'; '.join(result.skipped)}." if result.skipped else ""
     lines = [
         f"- {main.title}: {place}",
@@ -103,7 +104,7 @@ def footer(result: TurnResult, *, ask: bool = True) -> str:
             for one in result.records
         ),
         f"- Conversation: {result.conversation.id} (version {result.version})",
-        f"- Written by: {result.writer}.{skipped}",
+        f"- Written by: {result.writer}{cost}.{skipped}",
         *_judged(result),
         *(f"- Note: {note}." for note in result.notes),
     ]
@@ -196,6 +197,7 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
         "writer": result.writer,
         "authors": result.authors,
         "skipped": list(result.skipped),
+        "cost": result.cost,
         "notes": list(result.notes),
         "brief": {
             "how": f"Call {tool} again with conversation_id {conversation_id} and `draft` or `answers`.",

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from clew.advisors.builder.sections import ENOUGH
 from clew.advisors.builder.vision import UNTITLED
@@ -14,7 +14,6 @@ from clew.advisors.checks.document import check_document, is_ready
 from clew.advisors.conversation.document_state import NOTES, known_facts, state_of
 from clew.advisors.conversation.drafter import RECORDS, Drafter, TurnDraft, existing_records
 from clew.advisors.conversation.model_draft import ModelDraft, write_draft
-from clew.advisors.conversation.sections import BUILDER, CALLER
 from clew.advisors.conversation.store import (
     Conversation,
     ConversationStore,
@@ -40,6 +39,8 @@ from clew.kit.locks import locked
 from clew.kit.times import today
 from clew.models.language import Clock, load_language_model, seconds_allowed
 
+BUILDER: Final = "builder"
+CALLER: Final = "caller"
 LONGEST_TEXT = 200_000
 _ATTEMPTS = 20
 
@@ -54,7 +55,6 @@ class TurnRequest:
     name: str = ""
     conversation_id: str = ""
     answers: dict[str, str] = field(default_factory=dict)
-    sections: dict[str, str] = field(default_factory=dict)
     draft: dict[str, Any] | None = None
     project: str | None = None
     save: bool = True
@@ -66,7 +66,6 @@ class TurnRequest:
             "name": self.name,
             "text": self.text,
             "answers": self.answers,
-            "sections": list(self.sections),
             "draft": self.draft,
         }
         return {key: value for key, value in given.items() if value}
@@ -111,6 +110,7 @@ class TurnResult:
     coverage: Coverage
     gaps: tuple[Gap, ...]  # what neither a statement nor a refused one quotes
     told: bool  # a text came without a draft
+    cost: str  # what a configured model took
 
     @property
     def unread(self) -> bool:
@@ -188,8 +188,7 @@ class _Turn:
         title = request.name.strip() or known or title_of(request.text) or UNTITLED
         place = files.records_place(project) if project else "adr"
         drafter = Drafter(request.kind, title, vision.now, existing_records(before, project), place)
-        draft = drafter.first(replace(facts, title=title), state)
-        return drafter.with_sections(draft, request.sections, CALLER)
+        return drafter.first(replace(facts, title=title), state)
 
     def _told(self, facts: Facts) -> Facts:
         """The facts with what this turn says: a text, answers, a draft."""
@@ -244,7 +243,7 @@ class _Turn:
             ready=sound and is_ready(findings, asked),
             writer=writer,
             authors=draft.authors,
-            skipped=(*draft.skipped, *self._skipped()),
+            skipped=tuple(self._skipped()),
             notes=tuple(self._notes(before, draft)),
             facts=draft.facts,
             ids=taken.ids if taken else {},
@@ -252,24 +251,23 @@ class _Turn:
             coverage=covered,
             gaps=coverage_of(draft.facts, kind, taken.waiting).gaps if taken else covered.gaps,
             told=bool(self._request.text.strip()) and taken is None,
+            cost=self._model.cost if self._model else "",
         )
 
     def _writer(self, draft: TurnDraft) -> str:
         if self._model is not None and self._model.draft:
             return self._model.author
-        return (
-            CALLER
-            if is_read(draft.facts, self._request.kind) or CALLER in draft.authors.values()
-            else BUILDER
-        )
+        return CALLER if is_read(draft.facts, self._request.kind) else BUILDER
 
     def _skipped(self) -> list[str]:
         model = self._model
         if model is None:
             asked = self._request.use_model and self._request.draft is None and self._request.text
             return ["model: none is configured (CLEW_MODEL)"] if asked else []
-        trouble = [f"degraded: {model.trouble}; the notes are unread"] if model.trouble else []
-        return [*trouble, *([model.cost] if model.rounds else [])]
+        if not model.trouble:
+            return []
+        left = "its first draft stands" if model.draft else "the notes are unread"
+        return [f"degraded: {model.trouble}; {left}"]
 
     def _notes(self, before: Conversation, draft: TurnDraft) -> Iterator[str]:
         if draft.state.note:
