@@ -205,6 +205,16 @@ def test_the_version_of_another_package_of_the_repository_is_not_told(asked):
     assert said(asked(cart), "version") == ["first in cart@1.0.1 (2023-11-14)"]
 
 
+def test_a_file_of_no_package_has_the_version_of_what_changed_with_it(asked):
+    repository = asked.repository
+    repository.commit("Start", {"cart/a.js": "a\n", "till/b.js": "b\n"})
+    repository.commit("Try the cart", {"cart/a.js": "aa\n", "tests/c.js": "c\n"})
+    for tag in ("till-2.0.0", "cart-1.0.1"):
+        repository.git("tag", "-a", "-m", tag, tag, env=repository.dates())
+        repository.commit(f"After {tag}", {"core/d.js": f"{tag}\n"})
+    assert said(asked("tests/c.js:1"), "version") == ["first in cart-1.0.1 (2023-11-14)"]
+
+
 def test_the_title_of_a_merge_is_told_once(asked):
     repository = asked.repository
     repository.commit("Start", {"a.txt": "a\n"})

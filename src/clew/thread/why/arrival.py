@@ -70,8 +70,8 @@ class Arrival:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def arrival_of(repo: Repo, sha: str, paths: Iterable[str] = ()) -> Arrival:
-    """How a commit came in, as far as git can tell; a version is one of what has these paths."""
+def arrival_of(repo: Repo, sha: str, paths: Sequence[Iterable[str]] = ()) -> Arrival:
+    """How a commit came in, as far as git can tell; a version is one of what has the first paths."""
     try:
         head = repo_git(repo, "log", "-1", "--format=%ct%x00%ce%x00%P%x00%B", sha, "--")
         listed = repo_git(
@@ -95,7 +95,11 @@ def arrival_of(repo: Repo, sha: str, paths: Iterable[str] = ()) -> Arrival:
     return Arrival(
         request or (request_in(f"{merge.subject}\n\n{merge.body}") if merge else None),
         merge,
-        _first_version(repo, sha, tags, behind, paths),
+        next(
+            (tag for one in paths if (tag := _first_version(repo, sha, tags, behind, one))),
+            None,
+        )
+        or _first_tag(repo, sha, tags, behind),
         bool(tags),
         tuple(_notes(repo, sha, noted)),
     )
@@ -151,16 +155,16 @@ def _merge(repo: Repo, sha: str, behind: dict[str, list[str]]) -> Message | None
 def _first_version(
     repo: Repo, sha: str, tags: Sequence[Tag], behind: dict[str, list[str]], paths: Iterable[str]
 ) -> Tag | None:
-    """The oldest tag with the commit that is not the version of another package of the repository."""
+    """The oldest tag with the commit that is no version of another package; None where all are."""
     own = {part for path in paths for part in path.split("/")[:-1]}
-    first = found = _first_tag(repo, sha, tags, behind)
+    found = _first_tag(repo, sha, tags, behind)
     while found is not None:
         series = _series(found)
         if not series or series in own or not _is_directory(repo, series, found.sha):
             return found
         tags = [tag for tag in tags if _series(tag) != series]
         found = _first_tag(repo, sha, tags, behind)
-    return first
+    return None
 
 
 def _series(tag: Tag) -> str:

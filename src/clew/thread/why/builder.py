@@ -202,8 +202,9 @@ class WhyBuilder:
     def _around(self, commit: Commit) -> None:
         for words in commit.rejected():
             self.say("rejected", words, commit.source, USUAL)
-        asked = [path for path in self.own_paths if path]
-        arrival = arrival_of(self.repo, commit.sha, asked or [one[0] for one in commit.files])
+        changed = [path for path, _, _ in commit.files]
+        asked = [path for path in self.own_paths if path] or changed
+        arrival = arrival_of(self.repo, commit.sha, (asked, changed))
         self._arrived(commit, arrival)
         if commit.people:
             self.say("people", "; ".join(commit.people), commit.source, USUAL)
