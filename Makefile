@@ -29,7 +29,8 @@ $(STAMP): $(RUNTIME) requirements-dev.lock
 try: $(RUNTIME)
 	$(BIN)/python scripts/try_it.py
 
-# Compiled first: thousands of processes start, in some environments without keeping bytecode.
+# Compiled first, and bytecode is kept: thousands of processes start, and every worker reads every test.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: setup
 	$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import urllib.error
 import urllib.request
 
-import anthropic
-import openai
 import pytest
 
 from tests.agents import record
@@ -30,13 +29,25 @@ def service():
 
 
 @pytest.fixture
-def claude(service):
+def anthropic():
+    """The maker's package, imported for these tests only: it takes a second."""
+    return importlib.import_module("anthropic")
+
+
+@pytest.fixture
+def openai():
+    """The other maker's."""
+    return importlib.import_module("openai")
+
+
+@pytest.fixture
+def claude(service, anthropic):
     with anthropic.Anthropic(base_url=service.url("c"), api_key="k", max_retries=0) as client:
         yield client
 
 
 @pytest.fixture
-def gpt(service):
+def gpt(service, openai):
     address = f"{service.url('c')}/v1"
     with openai.OpenAI(base_url=address, api_key="k", max_retries=0) as client:
         yield client
@@ -121,7 +132,7 @@ def test_geminis_answers_come_whole_and_in_pieces(service):
 
 
 @pytest.mark.parametrize("mode", failures.MODES)
-def test_faults_are_what_the_clients_know(service, claude, gpt, mode):
+def test_faults_are_what_the_clients_know(service, anthropic, openai, claude, gpt, mode):
     service.case("c", mode)
     kinds = {"auth": "AuthenticationError", "rate": "RateLimitError", "quota": "RateLimitError",
              "overload": "OverloadedError", "error500": "InternalServerError",
@@ -138,7 +149,7 @@ def test_faults_are_what_the_clients_know(service, claude, gpt, mode):
         gemini(service, stream=True)
 
 
-def test_refusals_drops_and_foreign_bodies(service, claude, gpt):
+def test_refusals_drops_and_foreign_bodies(service, openai, claude, gpt):
     case = service.case("c", "refuse")
     assert ask(claude).stop_reason == "refusal"
     assert gpt.responses.create(model="m", input=PROMPT).output[0].content[0].type == "refusal"
