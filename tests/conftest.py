@@ -45,7 +45,8 @@ def private_home(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setattr("clew.kit.sqlite._opened", {})  # other tests' damaged files are theirs
     (home / "gitconfig").write_text(
-        "[user]\n\tname = Test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n",
+        "[user]\n\tname = Test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
+        "[maintenance]\n\tauto = false\n",  # which starts two programs after every commit
         encoding="utf-8",
     )
     return home

@@ -15,15 +15,21 @@ from tests.support.repos import Repository
 COMMITS = 150  # more than are asked of git at once
 
 
-@pytest.fixture
-def source(tmp_path):
+@pytest.fixture(scope="module")
+def long_history(tmp_path_factory):
     """A history that may be cloned in part."""
-    repository = Repository(tmp_path / "source")
+    repository = Repository(tmp_path_factory.mktemp("long") / "source")
     for number in range(COMMITS):
         repository.commit(f"Change {number}", {f"f{number % 3}.txt": f"word{number}\n" * 3})
     repository.git("config", "uploadpack.allowFilter", "true")
     repository.git("config", "uploadpack.allowAnySHA1InWant", "true")
     return repository
+
+
+@pytest.fixture
+def source(long_history, tmp_path):
+    """That history, to be changed."""
+    return long_history.copy(tmp_path / "source")
 
 
 def partial(source, path, kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,13 @@ class Repository:
         self.clock = START
         if not (self.path / ".git").exists():
             subprocess.run(["git", "init", "-q", "-b", "main", *options, str(path)], check=True)
+
+    def copy(self, path):
+        """The same repository at another place, for a test that changes it."""
+        shutil.copytree(self.path, path, symlinks=True)
+        made = type(self)(path)
+        made.clock = self.clock
+        return made
 
     def git(self, *arguments, env=None, data=None, check=True):
         """What git printed, as bytes."""
