@@ -30,25 +30,39 @@ for name in [
     for n in os.environ
     if n != "CLEW_SCREENSHOTS"
     and n.startswith(("CLEW_", "COMMITMUX_", "CLAUDE_", "CODEX_", "COPILOT_"))
-] + [n for n in INHERITED_LOCATION if n in os.environ]:  # of a hook or of `git bisect run`
+] + [n for n in (*INHERITED_LOCATION, "PYTHONPATH") if n in os.environ]:  # of a hook, of a shell
     del os.environ[name]
+
+
+def live_in(home, monkeypatch):
+    """Have programs take a directory for the user's home, with a name for commits in it."""
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("CLEW_HOME", str(home / ".clew"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (home / "gitconfig").write_text(
+        "[user]\n\tname = Test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
+        "[maintenance]\n\tauto = false\n",  # which starts two programs after every commit
+        encoding="utf-8",
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_home(tmp_path_factory):
+    """The home in which the fixtures of a module are made, before a test has one of its own."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        home = tmp_path_factory.mktemp("shared-home")
+        live_in(home, monkeypatch)
+        yield home
 
 
 @pytest.fixture(autouse=True)
 def private_home(tmp_path_factory, monkeypatch):
     """HOME and CLEW_HOME point into a temporary directory."""
     home = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("CLEW_HOME", str(home / ".clew"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    live_in(home, monkeypatch)
     monkeypatch.setattr("clew.kit.sqlite._opened", {})  # other tests' damaged files are theirs
-    (home / "gitconfig").write_text(
-        "[user]\n\tname = Test\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
-        "[maintenance]\n\tauto = false\n",  # which starts two programs after every commit
-        encoding="utf-8",
-    )
     return home
 
 
