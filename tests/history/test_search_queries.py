@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.history.search.dates import moment
 from clew.history.search.filters import Filters
-from clew.history.search.query import FIELDS, parse_query
+from clew.history.search.query import FIELDS, folded, parse_query
 from clew.history.search.search import SearchRequest, find
 from clew.history.search.snippets import marks, snippets
 from clew.history.store.sqlite import SqliteHistory
@@ -209,3 +210,33 @@ def test_marks_and_snippets_never_fail(query, text):
     patch = PATCH + "".join(f"+{line}\n" for line in re.split(r"[\r\n]", text))
     for line in snippets(patch, parsed, most=5):
         assert line["text"] in patch
+
+
+# Letters with signs, signs of their own, letters that grow when folded, and other writing.
+MIXED = st.text(st.sampled_from("aeKkS <=>\n\u0301\u0338éÉåÅḁ\u212a\u212b\u2260\u1feeİßǆпйЙ日本가"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text() | MIXED)
+def test_text_is_folded_as_if_it_were_in_one_piece(text):
+    bare = re.sub("[\u0300-\u036f]+", "", unicodedata.normalize("NFD", text.lower()))
+
+    assert folded(text) == unicodedata.normalize("NFC", bare)
+
+
+@settings(max_examples=400, deadline=None)
+@given(MIXED)
+def test_what_a_line_is_marked_for_is_among_the_lines(text):
+    line = "+" + re.sub(r"\s", " ", f"п {text} éк")
+    patch = f"diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n{line}\n"
+    for word in re.findall(r"[^\W_]+", folded(line)):
+        query = parse_query(f'"{word}"')
+        if marks(line, query.terms):
+            assert snippets(patch, query, most=1)[0]["text"] == line[1:201]
+
+
+def test_plain_words_are_found_between_other_writing():
+    hunk = "".join(f"+日本 {word} йод\n" for word in ("Kelvin", "\u212aelvin", "kelvin", "elvin"))
+    patch = f"diff --git a/n b/n\n--- a/n\n+++ b/n\n@@ -0,0 +1,4 @@\n{hunk}"
+
+    assert [x["line"] for x in snippets(patch, parse_query("kelvin"), most=9)] == [1, 2, 3]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.kit.text.diff import changed_texts, count_lines, file_diffs, is_binary_only, unquote
+from clew.kit.text.diff import (
+    changed_texts,
+    count_lines,
+    file_diffs,
+    is_binary_only,
+    line_place,
+    unquote,
+)
 from tests.support.repos import Repository
 
 
@@ -83,3 +90,30 @@ def test_a_patch_that_was_cut_is_read_as_far_as_it_goes():
     (file,) = file_diffs(patch)
     assert (file.added, file.removed) == ([(2, "c")], [(2, "b")])
     assert count_lines(patch.encode()) == (1, 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["+", "-", " ", "\\", "++", "--", "-@@ "]), max_size=9),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_a_line_found_by_its_offset_has_the_number_it_has_when_all_are_read(hunks):
+    body = "".join(
+        f"@@ -{50 * at + 7} +{50 * at + 9} @@ f\n" + "".join(f"{sign}x\n" for sign in signs)
+        for at, signs in enumerate(hunks)
+    )
+    patch = f"diff --git a/n b/n\n--- a/n\n+++ b/n\n{body}diff --git a/o b/o\n--- a/o\n+++ b/o\n"
+    numbers = [
+        old if kind == "removed" else new
+        for part in file_diffs(patch)
+        for kind, old, new, _ in part.lines()
+        if kind != "hunk"
+    ]
+    starts = [0, *(at + 1 for at, sign in enumerate(patch) if sign == "\n")]
+    first, last = patch.find("\n@@"), patch.rfind("\ndiff")
+    starts = [at for at in starts if first + 1 < at <= last and patch[at] in "+- "]
+
+    assert [line_place(patch, at) for at in starts] == [("n", number) for number in numbers]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.history.ranking.features import FEATURES
-from clew.history.ranking.question import KINDS, Question, either, stem
+from clew.history.ranking.question import KINDS, Question, either, stem, words_of_stem
 from clew.history.ranking.ranking import Ranker
 from clew.history.ranking.weights import weights
 from clew.history.search.filters import Filters, between, resolve_filters
@@ -144,3 +146,9 @@ def test_pages_of_what_matches_follow_the_ranking(story, store):
     shown = [one["sha"] for one in [*first["commits"], *rest["commits"]]]
     assert shown == [made["pool"], made["use"]]
     assert (first["total"], rest["next_cursor"]) == (2, None)
+
+
+@given(st.from_regex(r"[a-z]{0,4}(ing|ed|es|s|e|é){0,3}", fullmatch=True))
+def test_the_words_of_a_stem_are_those_that_have_it(word):
+    assert word in words_of_stem(stem(word))
+    assert {stem(one) for one in words_of_stem(word)} <= {word}

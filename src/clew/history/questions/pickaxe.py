@@ -25,7 +25,7 @@ from clew.history.search.pathmatch import matching_paths
 from clew.history.store.engines import pickaxe_module, read_index
 from clew.history.store.interface import Dated, HistoryStore
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.text.diff import FileDiff, file_diffs, sections
+from clew.kit.text.diff import FileDiff, sections
 
 Lines = list[tuple[int, str]]
 
@@ -38,6 +38,7 @@ _PATTERN_SECONDS = 20
 _LONGEST_WAIT = 300.0  # on a machine that is busy otherwise
 _CLOCK_EVERY = 32  # patches; to read the time of a thread is a call into the kernel
 _SHOWN_LINES = 3
+_HUNK = "\n@@"
 _LINE_CHARACTERS = 200
 
 
@@ -119,12 +120,12 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
             patch = _text_of(raw, asked)
             if patch is None or not _matches(patch, match, asked):
                 continue
-            if wanted is None or _seen(patch, match, wanted)["lines"]:
+            if wanted is None or _seen(patch, match, wanted, asked)["lines"]:
                 hits.append((times[commit_id], commit_id))
     hits.sort(reverse=True)
     shown = [one for _, one in _newest_and_first(hits, asked["limit"])]
     lines = {
-        one: _seen(raw.decode("utf-8", "replace"), match, wanted)
+        one: _seen(raw.decode("utf-8", "replace"), match, wanted, asked)
         for one, raw in store.patches(shown)
     }
     unsearched = store.without_patch(repos, tuple(asked["committed"]), wanted)
@@ -234,18 +235,34 @@ def _line_at(section: str, start: int) -> str:
     return section[start + 1 : end if end >= 0 else None].strip()
 
 
-def _seen(patch: str, match: Matcher, wanted: dict[int, str] | None) -> dict[str, Any]:
+def _seen(
+    patch: str, match: Matcher, wanted: dict[int, str] | None, asked: dict[str, Any]
+) -> dict[str, Any]:
     """What of a patch matches: how many lines, and the first of them."""
     names = None if wanted is None else set(wanted.values())
     added = removed = 0
     lines: list[dict[str, Any]] = []
-    for part in file_diffs(patch):
+    for section in sections(patch):
+        if not _may_have(section, asked):
+            continue
+        part = FileDiff(_narrowed(section, asked))
         if names is not None and part.path not in names:
             continue
         came, went = match(part)
         added, removed = added + len(came), removed + len(went)
         lines += _shown("-", part.path, went) + _shown("+", part.path, came)
     return {"added": added, "removed": removed, "lines": lines[:_SHOWN_LINES]}
+
+
+def _may_have(text: str, asked: dict[str, Any]) -> bool:
+    """Whether a part of a patch has what every line that matches must have."""
+    return all(any(needle in text for needle in group) for group in asked["needles"])
+
+
+def _narrowed(section: str, asked: dict[str, Any]) -> str:
+    """A file's section with only the hunks that may match: each says its own line numbers."""
+    header, *hunks = section.split(_HUNK)
+    return _HUNK.join([header, *(hunk for hunk in hunks if _may_have(hunk, asked))])
 
 
 def _shown(sign: str, path: str, lines: Lines) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from clew.history.ranking.candidates import Candidates
-from clew.history.ranking.question import stem
+from clew.history.ranking.question import stem, words_of_stem
 from clew.history.store.interface import MessageRecord
 from clew.kit.text.tokens import WORD, telling_words
 
@@ -43,8 +43,10 @@ class Measure:
         self._whole = sum(candidates.weights.values()) or 1.0
         self._stems = {word: _stem(word) for word in candidates.weights}
         self._asked = frozenset(self._stems.values())
+        self._forms = {form: one for one in self._asked for form in words_of_stem(one)}
         in_order = [_stem(word) for word in telling_words(self._question.text, 48, shortest=2)]
         self._pairs = set(itertools.pairwise(in_order))
+        self._paired = {form: one for one in in_order for form in words_of_stem(one)}
         self._score = _Places(candidates.scores)
         self._message = _Places(candidates.message_scores)
         self._meaning = _Places(likeness)
@@ -53,12 +55,11 @@ class Measure:
         """The features of one commit, in the order of their names."""
         found, number = self._candidates, commit.id
         text = f"{commit.subject}\n{commit.body or ''}"
-        subject = list(map(_stem, WORD.findall(commit.subject.lower())))
-        body = list(map(_stem, WORD.findall((commit.body or "").lower())))
-        in_subject, in_body = set(subject), set(body)
+        subject = WORD.findall(commit.subject.lower())
+        body = WORD.findall((commit.body or "").lower())
+        in_subject = set(map(_stem, subject))
+        in_body = {self._forms[word] for word in self._forms.keys() & set(body)}
         parts = self._shares(number, in_subject, in_body)
-        message = [*subject, "", *body]
-        adjacent = self._pairs.intersection(itertools.pairwise(message))
         names = found.named
         return [
             *self._score.of(number),
@@ -68,7 +69,7 @@ class Measure:
             *parts,
             float(number in found.phrase),
             float(number in found.phrase and self._has_phrase(text)),
-            len(adjacent) / len(self._pairs) if self._pairs else 0.0,
+            self._neighbours(subject, body) / len(self._pairs) if self._pairs else 0.0,
             len(in_subject & self._asked) / len(in_subject) if in_subject else 0.0,
             math.log1p(commit.size) / 12,
             math.log1p(len(body)) / 6,
@@ -80,6 +81,11 @@ class Measure:
             1 / (1 + max(0.0, self._now - commit.date) / _YEAR),
             self._shared.get(number, 0.0),
         ]  # fmt: skip
+
+    def _neighbours(self, subject: list[str], body: list[str]) -> int:
+        """How many pairs of neighbours in the question are neighbours in the message."""
+        stems = map(self._paired.get, [*subject, "", *body])
+        return len(self._pairs.intersection(itertools.pairwise(stems)))
 
     def _has_phrase(self, text: str) -> bool:
         return self._question.phrase in " ".join(WORD.findall(text.lower()))
@@ -116,8 +122,8 @@ class _Places:
     def __init__(self, scores: Mapping[int, float]) -> None:
         self._scores = scores
         self._best = max(scores.values(), default=0.0) or 1.0
-        best = sorted(scores, key=lambda one: (-scores[one], -one))[:200]
-        self._places = {number: place for place, number in enumerate(best)}
+        best = sorted(zip(scores.values(), scores, strict=True), reverse=True)[:200]
+        self._places = {number: place for place, (_, number) in enumerate(best)}
 
     def of(self, number: int) -> tuple[float, float]:
         """The score as a share of the best, and how early it comes."""

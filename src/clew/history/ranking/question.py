@@ -83,3 +83,9 @@ def stem(word: str) -> str:
             if word.endswith(ending) and len(word) - len(ending) >= 3:
                 return word[: -len(ending)]
     return word
+
+
+def words_of_stem(stemmed: str) -> list[str]:
+    """All words that have this stem."""
+    words = (stemmed, *(stemmed + ending for ending in _ENDINGS))
+    return [word for word in words if stem(word) == stemmed]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.kit.errors import Invalid
 from clew.kit.text.tokens import WORD
@@ -36,6 +37,7 @@ _OWN_SYNTAX = re.compile(rf"\b(?:AND|OR|NOT|NEAR)\b|[(){{}}^]|\b(?:{_NAMES})(?:\
 _QUOTED_OR_FIELD = re.compile(rf'"[^"]*"|(?<!\w)({_NAMES})\s*:')
 _SHORT_BEGINNING = re.compile(r'(?<![^\W_])[^\W_]"?\s*\*')
 _ACCENTS = re.compile("[\u0300-\u036f]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _GLOB_SIGNS = re.compile(r"[*?]+")
 _MOST_TERMS = 64
 _LONGEST_TERM = 1000
@@ -87,10 +89,16 @@ def folded(text: str) -> str:
     """Text as the index compares it: without case and without signs on letters."""
     if text.isascii():
         return text.lower()
-    if "\n" in text:  # most lines are plain, and those are quick
-        return "\n".join(map(folded, text.split("\n")))
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", text.lower()))
-    return unicodedata.normalize("NFC", bare)
+    return _FOREIGN.sub(_without_accents, text.lower())
+
+
+def _without_accents(match: re.Match[str]) -> str:
+    return _bare(match[0])
+
+
+@lru_cache(maxsize=20_000)
+def _bare(text: str) -> str:
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
 
 
 def _own_field(match: re.Match[str]) -> str:

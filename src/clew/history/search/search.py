@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.history.lookup import patch_text
 from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
 from clew.history.ranking.ranking import Ranker
 from clew.history.search.filters import Filters, resolve_filters
@@ -192,8 +191,9 @@ def page_of_commits(
     commits = [{**commit, "snippets": []} for commit in documented(store, found)]
     sizes = [len(dumps(commit)) for commit in commits] if max_chars is not None else []
     count = len(commits) if max_chars is None else fitting([(n, n) for n in sizes], max_chars)[0]
-    for commit_id, commit in zip(found.page.ids[:count], commits, strict=False):
-        commit["snippets"] = _snippets(store, commit_id, found, min(lines, _MOST_SNIPPETS))
+    lines_of = _snippets(store, found.page.ids[:count], found, min(lines, _MOST_SNIPPETS))
+    for commit_id, commit in zip(found.page.ids, commits, strict=True):
+        commit["snippets"] = lines_of.get(commit_id, [])
     shown, left_out = _fit(commits, sizes, max_chars)
     answer: dict[str, Any] = {
         "commits": shown,
@@ -219,16 +219,23 @@ def _fit(
     return shown, {"commits": len(commits) - count, "snippets": lines}
 
 
-def _snippets(store: HistoryStore, commit_id: int, found: Found, most: int) -> list[dict[str, Any]]:
-    if found.query is None or most <= 0:
-        return []
-    patch = patch_text(store, commit_id)
-    if patch is None:
-        return []
+def _snippets(
+    store: HistoryStore, ids: Sequence[int], found: Found, most: int
+) -> dict[int, list[dict[str, Any]]]:
+    """The lines that match, of those of the commits that have a patch."""
+    query = found.query
+    if query is None or most <= 0:
+        return {}
     wanted = None if found.wanted.paths is None else frozenset(found.wanted.paths.values())
-    return snippets(
-        patch, found.query, most=most, shows_path=lambda path: wanted is None or path in wanted
-    )
+    return {
+        commit_id: snippets(
+            patch.decode("utf-8", "replace"),
+            query,
+            most=most,
+            shows_path=lambda path: wanted is None or path in wanted,
+        )
+        for commit_id, patch in store.patches(ids)
+    }
 
 
 class _Pages:

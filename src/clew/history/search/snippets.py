@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -18,6 +19,8 @@ _MOST_PLACES = 2000
 _MOST_LINES = 20
 _PIECE = 1 << 13  # characters that are compared at a time; most pieces are plain ASCII
 _ORDER = ("added", "removed", "context")
+# How letters begin in UTF-8 that are compared as plain ones: accents, and a few signs of units.
+_ACCENTED = (*(bytes([first]) for first in range(0xC3, 0xCE)), b"\xe1", b"\xe2\x84")
 # Signs between words, all on one line.
 _BETWEEN = r"(?:(?!\n)[\W_])+"
 
@@ -42,7 +45,7 @@ def snippets(
     """The best lines: those with the most terms and the changed ones first."""
     if most <= 0:
         return []
-    folds = _Folds(patch)
+    folds = _Folds(patch, query.terms)
     found = _found(folds, query.terms)
     if not found:
         words = [(term, word) for term in query.terms for word in term.words]
@@ -74,8 +77,10 @@ def marks(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
 class _Folds:
     """A patch as the index compares it, some lines at a time and only as far as it is read."""
 
-    def __init__(self, patch: str) -> None:
+    def __init__(self, patch: str, terms: Sequence[Term]) -> None:
         self.patch = patch
+        self._words = {word.encode() for term in terms for word in term.words}
+        self._is_plain = all(word.isascii() for word in self._words)
         self._known: list[tuple[int, str]] = []
         self._begin = 0
 
@@ -92,12 +97,24 @@ class _Folds:
             return False
         end = self.patch.find("\n", begin + _PIECE) + 1 or len(self.patch)
         piece = self.patch[begin:end]
-        plain = folded(piece)
-        if len(plain) != len(piece):  # then places in one are no places in the other
-            plain = piece.lower() if len(piece.lower()) == len(piece) else piece
-        self._known.append((begin, plain))
+        self._known.append((begin, self._folded(piece) if self._may_show(piece) else ""))
         self._begin = end
         return True
+
+    def _may_show(self, piece: str) -> bool:
+        """Whether any of the words can be in a piece: to fold what is not plain takes long."""
+        if piece.isascii() or not self._is_plain:
+            return True
+        raw = piece.encode("utf-8", "replace").lower()
+        return any(word in raw for word in (*self._words, *_ACCENTED))
+
+    @staticmethod
+    def _folded(piece: str) -> str:
+        plain = folded(piece)
+        if len(plain) == len(piece):
+            return plain
+        lower = piece.lower()  # places in one must be places in the other
+        return lower if len(lower) == len(piece) else piece
 
 
 def _found(folds: _Folds, terms: Sequence[Term]) -> dict[_Line, int]:
@@ -135,6 +152,7 @@ def _matches(folds: _Folds, term: Term) -> Iterator[tuple[int, int]]:
             at = plain.find(first, at + 1)
 
 
+@lru_cache(maxsize=256)
 def _pattern(term: Term) -> re.Pattern[str]:
     words = _BETWEEN.join(map(re.escape, term.words))
     return re.compile(rf"(?<![^\W_]){words}" + ("" if term.is_beginning else r"(?![^\W_])"))

@@ -184,9 +184,10 @@ def line_place(patch: str, start: int) -> tuple[str, int]:
         return "", 0
     is_removed = patch[start : start + 1] == "-"
     other = "+" if is_removed else "-"
-    before = patch[patch.find("\n", hunk) + 1 : start].split("\n")[:-1]
-    number = int(header[2] if is_removed else header[3])
-    number += sum(1 for text in before if text[:1] not in (other, "\\"))
+    body = patch.find("\n", hunk)
+    number = int(header[2] if is_removed else header[3]) - 1
+    number += patch.count("\n", body, start)
+    number -= patch.count(f"\n{other}", body, start) + patch.count("\n\\", body, start)
     return FileDiff(patch[section : patch.find("\n@@ ", section) + 1]).path, number
 
 
