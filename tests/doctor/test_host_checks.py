@@ -249,14 +249,20 @@ def test_options_that_choose_tools_are_started(repository):
     assert "answered" in by_name(start=True, project=str(repository))["host cursor"].summary
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
-def test_a_file_that_is_no_file_fails_at_once(repository, make):
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "leads out of the project"),
+    ],
+)
+def test_a_file_that_is_no_file_fails_at_once(repository, make, words):
     (repository / ".cursor").mkdir()
     make(repository / ".cursor" / "mcp.json")
     check = by_name(start=True, project=str(repository))["host cursor"]
 
     assert check.status == "fail"
-    assert "not a regular file" in check.summary
+    assert words in check.summary
 
 
 def test_an_entry_that_stands_twice_fails(own_home):

@@ -70,7 +70,7 @@ class Ground:
 
 
 COUNTED = (
-    "vectors", "vectors x surfaces", "escapes fed", "connections held", "hostile calls",
+    "vectors", "vectors x surfaces", "links x surfaces", "escapes fed", "connections held", "hostile calls",
     "damaged files",
 )  # fmt: skip
 

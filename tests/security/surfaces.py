@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NamedTuple
 
 import click
@@ -10,7 +11,10 @@ import click
 from clew.catalog.command_table import COMMANDS
 from clew.cli.core.app import run
 from clew.cli.faces import build_group
+from clew.web.app import ROUTES
 from tests.specs.tools.project import boxes, write_spec
+from tests.support.client import BIN
+from tests.support.http import http_server
 
 # Servers; their tools and pages are asked one by one.
 ENDLESS = {"serve", "mcp", "web", "webhooks"}
@@ -151,6 +155,27 @@ def _options(command):
 def call(words):
     """Run a command line here; its exit code."""
     return run(build_group(words[0]), words[0], list(words[1:]))
+
+
+def page_paths(usual):
+    """The address of every page of the board."""
+    parts = {**usual, "path": "README.md", "name": "x"}
+    return [
+        re.sub(r"{(\w+)(?::path)?}", lambda part: parts[part[1]], route.path)
+        for route in ROUTES
+        if "GET" in route.methods and not {"static", "live"} & set(route.path.split("/"))
+    ]
+
+
+def visited(root, database, pages):
+    """Each page with its status and text, of a board that may only be read."""
+    command = (BIN / "clew", "web", "--read-only", "--port", "0", "--project", root)
+    with http_server([str(word) for word in (*command, "--db", database)]) as server:
+        _, got, _ = server.send("GET", path=server.url.partition(server.address.netloc)[2])
+        cookie = {"Cookie": got["set-cookie"].partition(";")[0]}
+        for path in pages:
+            status, _, body = server.send("GET", path=path, headers=cookie)
+            yield path, status, body.decode()
 
 
 def furnish(root, home, text):

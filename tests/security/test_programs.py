@@ -13,15 +13,20 @@ import clew
 from clew.history.store.sqlite import SqliteHistory
 from clew.kit.git import PLAIN_DIFF, ForeignRepository, run_git
 from clew.program import all_tools
-from clew.web.app import ROUTES
 from clew.work.model import WorktreeSettings
 from clew.work.worktrees.worktrees import prepare
 from tests.history.index import new_index
-from tests.security.surfaces import call, command_lines, first_questions, furnish
+from tests.security.surfaces import (
+    call,
+    command_lines,
+    first_questions,
+    furnish,
+    page_paths,
+    visited,
+)
 from tests.security.vectors import VECTORS, Trap
 from tests.specs.tools.project import boxes, write_spec
-from tests.support.client import BIN, CLEW, StdioServer
-from tests.support.http import http_server
+from tests.support.client import CLEW, StdioServer
 from tests.support.proof import amount
 from tests.support.repos import Repository
 
@@ -211,29 +216,18 @@ def test_no_tool_runs_one(place, record_property):
 
 
 def test_no_page_runs_one(place, record_property):
-    parts = {**place.usual, "path": "README.md", "name": "x"}
-    pages = [
-        re.sub(r"{(\w+)(?::path)?}", lambda part: parts[part[1]], route.path)
-        for route in ROUTES
-        if "GET" in route.methods and not {"static", "live"} & set(route.path.split("/"))
-    ]
+    pages = page_paths(place.usual)
     pages += [f"/commits/{place.repository.text('rev-parse', 'HEAD~1')}", "/history?q=words",
               "/thread?repo=r&file=a.t&line=1", "/file?repo=r&path=lost.txt"]  # fmt: skip
-    command = (BIN / "clew", "web", "--read-only", "--port", "0", "--project", place.root)
     sprung, answered = {}, 0
-    with http_server([str(word) for word in (*command, "--db", place.database)]) as server:
-        _, got, _ = server.send("GET", path=server.url.partition(server.address.netloc)[2])
-        cookie = {
-            "Cookie": next((v.partition(";")[0] for k, v in got.items() if k == "set-cookie"), "")
-        }
-        for path in pages:
-            place.trap.touch()
-            status, _, _ = server.send("GET", path=path, headers=cookie)
-            assert status < 500, path
-            answered += status == 200
-            found = place.trap.sprung()
-            if found:
-                sprung[path] = found
+    place.trap.touch()
+    for path, status, _ in visited(place.root, place.database, pages):
+        assert status < 500, path
+        answered += status == 200
+        found = place.trap.sprung()
+        if found:
+            sprung[path] = found
+        place.trap.touch()
     assert sprung == {}
     assert answered >= 10
     record_property("vectors x surfaces", len(pages) * len(VECTORS))

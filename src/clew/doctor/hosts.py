@@ -18,6 +18,7 @@ from clew.hosts.model import Host, Scope, ServerWords
 from clew.hosts.paths import checkout_root_or_none, config_path, look_around
 from clew.hosts.register import Report, Target, is_ours
 from clew.kit.errors import ClewError
+from clew.kit.project import followed
 
 _STATUSES: dict[str, Status] = {"ok": "ok", "different": "warn"}
 
@@ -103,7 +104,7 @@ def _entries(host: Host, project: Path | None, troubles: list[Check]) -> list[_E
             continue
         path = config_path(host, scope, project)
         try:
-            config = ConfigText.from_bytes(path, host.format, read_bytes(path))
+            config = ConfigText.from_bytes(path, host.format, read_bytes(Path(followed(path))))
             for face in FACES.values():
                 entry = config.entry((*host.container, face.name))
                 if entry is not None:

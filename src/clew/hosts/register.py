@@ -117,13 +117,13 @@ def register(target: Target, *, force: bool = False, dry_run: bool = False) -> R
 
     The entry of a server that does not answer is removed again, unless `force` is given.
     """
+    if target.scope == "project":
+        refuse_outside(target.path, target.project, force=force)
     with open_ledger() as ledger:
         before = read_bytes(target.path)
         config = ConfigText.from_bytes(target.path, target.host.format, before)
         change = _plan(target, config, force=force)
         report = Report(target, change.status, change.words, notes=_notes(target, change.words))
-        if target.scope == "project":
-            refuse_outside(target.path, target.project, force=force)
         if dry_run:
             return report
         take_out = _write(ledger, target, config, change, before)

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from clew.kit.project import followed
+
 T = TypeVar("T")
 
 _MOST_NAMES = 100
@@ -22,11 +24,11 @@ _NAMELESS = getattr(os, "O_TMPFILE", 0) if Path("/proc/self/fd").is_dir() else 0
 def write_atomic(path: Path, data: bytes | str, *, mode: int | None = None) -> None:
     """Replace a file in one step: readers see the old bytes or the new ones, never a mix.
 
-    Links are followed, so a dot-file kept elsewhere stays a link; permissions are kept unless
-    `mode` says otherwise.
+    Links are followed, so a dot-file kept elsewhere stays a link, but none out of a project;
+    permissions are kept unless `mode` says otherwise.
     """
     payload = data.encode("utf-8") if isinstance(data, str) else data
-    target = path.resolve()
+    target = Path(followed(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None and target.exists():
         mode = target.stat().st_mode & 0o7777
@@ -124,6 +126,17 @@ def open_regular(path: Path | str) -> int:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
     return descriptor
+
+
+def itself(path: str, flags: int) -> int:
+    """What opens a file, as `opener` of `open`, but not what a link in its place leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def regular_bytes(path: Path) -> bytes:
+    """A regular file; a link or a pipe in its place is refused."""
+    with open(open_regular(path), "rb") as file:
+        return file.read()
 
 
 def regular_text(path: Path, most: int = -1) -> str:

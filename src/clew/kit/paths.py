@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.kit.errors import Invalid
-from clew.kit.text.display import shown_text
+from clew.kit.project import followed
 
 CHANT = ".chant"
 SPECS = ".chant/specs"
 ARCHIVE = ".chant/archive"
 AGENT = ".agent/climpt"
-_WRITTEN = ("specs", "archive", ".store", "logs", "processes", ".store/locks", ".store/runs")
+_PARTS = (
+    "specs", "archive", "prompts", "templates", "logs", "processes", ".store", ".store/locks", ".store/runs",
+)  # fmt: skip
 
 
 class ProjectPaths(NamedTuple):
@@ -143,16 +145,10 @@ class ProjectPaths(NamedTuple):
         return self.store
 
     def refuse_links_out(self) -> None:
-        """Refuse a project in which a directory that is written into is a link to somewhere else.
-
-        A clone can bring such links; what is written through them would be outside of the project.
-        """
-        for place in (self.chant, *(self.chant / name for name in _WRITTEN)):
-            if place.is_symlink() and not place.resolve().is_relative_to(self.root.resolve()):
-                raise Invalid(
-                    f"{shown_text(str(place))} is a link that leads out of the project",
-                    "Put a directory in its place.",
-                )
+        """Refuse a project in which a directory is a link to somewhere else, as a clone can bring it."""
+        for place in (self.chant, *(self.chant / name for name in _PARTS)):
+            if place.is_symlink():
+                followed(place)
 
 
 def _name(name: str) -> str:

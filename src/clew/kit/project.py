@@ -2,7 +2,7 @@
 
 Nothing here may import what a cold start cannot afford, such as `pathlib` before it is needed.
 """
-# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120
+# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH100, PTH113, PTH114, PTH115, PTH116, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _HOME_MARKERS = (".git", ".chant")  # ~/.agent holds a user's own commands, not 
 _BARE = ("HEAD", "objects", "refs")
 _EXISTING = "Name an existing directory."
 _LONGEST_LINK = 4096
+_MOST_LINKS = 40  # as many as Linux follows
 
 
 def clew_home() -> Path:
@@ -121,6 +122,53 @@ def _named_directory(named: str) -> str:
     raise NotFound(f"No such project directory: {shown}", _EXISTING)
 
 
+def followed(path: str | os.PathLike[str]) -> str:
+    """The path with its links followed; refused where one leads out of the project that it lies in.
+
+    Whatever reads or writes a file of a project asks this first: a clone can bring links, and what
+    they lead to is not the project's. Links in the user's home, and outside of projects, are the user's.
+    """
+    given = os.path.abspath(path)
+    real = os.path.realpath(given)
+    if real == given:
+        return real
+    for link in _links_on(given):
+        root = _marked_ancestor(os.path.dirname(link))
+        if root and root != _home() and not _is_below(real, root):
+            raise Invalid(
+                f"{clipped(shown_path(given))} leads out of the project, by the link {clipped(shown_path(link))}",
+                "Put a file or directory in the place of the link.",
+            )
+    return real
+
+
+def _links_on(path: str) -> Iterator[str]:
+    """Each link that the system meets on its way to a path, by its own real place."""
+    done, left, most = "/", path.split("/")[:0:-1], _MOST_LINKS
+    while left and most:
+        part = left.pop()
+        if part == os.pardir:
+            done = os.path.dirname(done)
+        elif part not in ("", os.curdir):
+            place = os.path.join(done, part)
+            if os.path.islink(place):
+                yield place
+                most -= 1
+                target = os.readlink(place)
+                done = "/" if target.startswith("/") else done
+                left += target.split("/")[::-1]
+            else:
+                done = place
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
+def _home() -> str:
+    return os.path.realpath(os.path.expanduser("~"))
+
+
 def _working_directory() -> str:
     try:
         return os.getcwd()
@@ -132,7 +180,7 @@ def _working_directory() -> str:
 
 
 def _marked_ancestor(start: str) -> str | None:
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = _home()
     for directory in _with_parents(start):
         markers = _HOME_MARKERS if directory == home else _MARKERS
         # A directory that may not be searched has no mark.

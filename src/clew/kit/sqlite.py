@@ -13,6 +13,7 @@ from pathlib import Path
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.files import private_directory
+from clew.kit.project import followed
 
 BUSY_SECONDS = 30.0
 _MAKING_SECONDS = 1.0
@@ -27,6 +28,7 @@ class UnsuitableDatabase(sqlite3.DatabaseError):
 
 def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     """A connection for reading and writing, its schema brought up to date."""
+    followed(path)
     private_directory(path.parent)
     with _connecting(path) as connection:
         _use_wal(connection)
@@ -72,6 +74,7 @@ def open_read_only(
     With `migrations`, the file must have just the schema that they make, or one that is no older
     than `oldest`.
     """
+    followed(path)
     if not path.exists():
         raise Unavailable(f"No database at {path}")
     from urllib.parse import quote

@@ -81,9 +81,10 @@ def test_missing_and_misnamed_prompts_are_told(paths):
             template(name, paths)
 
 
-def test_a_prompt_does_not_lead_out_of_its_directory(paths, tmp_path):
-    (tmp_path / "secret").write_text("key", encoding="utf-8")
-    (paths.prompts / "p.md").symlink_to(tmp_path / "secret")
+def test_a_prompt_does_not_lead_out_of_its_project(paths, tmp_path_factory):
+    secret = tmp_path_factory.mktemp("outside") / "secret"
+    secret.write_text("key", encoding="utf-8")
+    (paths.prompts / "p.md").symlink_to(secret)
     with pytest.raises(Invalid, match="leads out"):
         template("p", paths)
 

@@ -13,7 +13,9 @@ from clew.work.agents.fence import fence
 from clew.work.agents.fence.fence import sandbox_of
 from clew.work.agents.fence.network import Hosts, Proxy
 from clew.work.agents.options import WorkOptions
+from clew.work.journal.status_files import read_agent_status, write_views
 from clew.work.model import AgentChoice
+from clew.work.paths import STATUS_FILE
 
 FENCED = WorkOptions(sandbox="worktree")
 
@@ -139,3 +141,16 @@ def test_the_profile_for_macos_leads_to_the_proxy_alone(house):
     assert (env, first) == ("/usr/bin/env", f"HTTP_PROXY=http://127.0.0.1:{port}")
     allowed = f'(remote ip "localhost:{port}") (remote ip "localhost:8080")'
     assert profile.endswith(f"(deny network*)(allow network-outbound {allowed})")
+
+
+def test_an_agent_cannot_have_its_status_written_elsewhere(house, tmp_path):
+    """The file is in the worktree, where an agent may put a link, and Clew itself has no fence."""
+    house.spec("001", "edit a.txt", "commit a.txt")
+    run = house.done("001")
+    (tmp_path / "rc").write_text("mine")
+    status = Path(run.worktree) / STATUS_FILE
+    status.unlink(missing_ok=True)
+    status.symlink_to(tmp_path / "rc")
+    write_views(house.work.paths, run)
+    assert (tmp_path / "rc").read_text() == "mine"
+    assert read_agent_status(Path(run.worktree)) is None

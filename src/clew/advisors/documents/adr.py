@@ -12,6 +12,7 @@ from clew.advisors.documents.document import parse, render_body
 from clew.advisors.documents.model import Document, Section
 from clew.advisors.documents.templates import PREAMBLE, slug
 from clew.kit.errors import Conflict, Invalid
+from clew.kit.files import regular_text
 from clew.kit.text.display import os_reason, shown_path
 
 Style = Literal["madr", "nygard"]
@@ -73,8 +74,8 @@ def find_directory(project: Path) -> Path | None:
     """The directory in which a project keeps its records, if it has one."""
     named = project / ".adr-dir"
     candidates = list(KNOWN_DIRECTORIES)
-    if named.is_file() and named.stat().st_size < 1000:
-        candidates.insert(0, named.read_text(encoding="utf-8", errors="replace").strip())
+    if named.is_file() and not named.is_symlink():
+        candidates.insert(0, regular_text(named, 1000).strip())
     root = project.resolve()
     for candidate in candidates:
         path = (root / candidate).resolve() if candidate else root

@@ -13,7 +13,7 @@ from clew.advisors.documents import adr
 from clew.advisors.documents.templates import Kind
 from clew.kit.errors import Invalid, NotFound, Unavailable
 from clew.kit.files import write_atomic
-from clew.kit.project import clew_home, find_project
+from clew.kit.project import clew_home, find_project, followed
 from clew.kit.text.display import clipped, os_reason, shown_text
 
 DIRECTORY = "CLEW_DOCS"
@@ -97,7 +97,7 @@ def read_text(path: Path) -> str | None:
             raise Invalid(f"{path.name} is not a regular file", "Move it away.")
         if found.st_size > LARGEST_FILE:
             raise Invalid(f"{path.name} is larger than 2 MB", "Move it away, or make it shorter.")
-        return path.read_text(encoding="utf-8")
+        return Path(followed(path)).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

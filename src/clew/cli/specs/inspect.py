@@ -225,12 +225,13 @@ def _set_fields(fields: dict[str, Any]) -> str:
 @project_option
 def template(name: str | None, project: str | None) -> Outcome:
     """List templates, or show one."""
+    from clew.kit.files import regular_text
     from clew.specs.change.templates import list_templates, load_template
 
     paths = opened(project).paths
     if name:
         found = load_template(paths, name)
-        text = found.path.read_text("utf-8", "replace")
+        text = regular_text(found.path)
         return Outcome(found.as_json(), (text.rstrip("\n"),))
     templates, problems = list_templates(paths)
     rows = tuple((t.name, t.scope, t.description) for t in templates)

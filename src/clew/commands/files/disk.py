@@ -9,6 +9,7 @@ import os
 import stat
 
 from clew.kit.errors import Invalid, NotFound, Unavailable
+from clew.kit.project import followed
 
 LARGEST_TEMPLATE = 1 << 20
 
@@ -16,17 +17,17 @@ LARGEST_TEMPLATE = 1 << 20
 def entries(directory: str) -> list[str]:
     """The names in a directory in a fixed order; none if it cannot be read."""
     try:
-        return sorted(os.listdir(directory))
-    except OSError:
+        return sorted(os.listdir(followed(directory)))
+    except (OSError, Invalid):
         return []
 
 
 def directories(directory: str) -> list[str]:
     """The names of directories in a directory, in a fixed order."""
     try:
-        with os.scandir(directory) as found:
+        with os.scandir(followed(directory)) as found:
             return sorted(entry.name for entry in found if entry.is_dir())
-    except OSError:
+    except (OSError, Invalid):
         return []
 
 
@@ -67,7 +68,7 @@ def read_text(path: str, limit: int = LARGEST_TEMPLATE) -> str:
 
 def _read_bytes(path: str, limit: int) -> bytes:
     # Non-blocking, so that a pipe in the place of a file cannot make anybody wait.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = os.open(followed(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Invalid(f"Not a regular file: {path}")

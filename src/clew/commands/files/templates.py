@@ -7,6 +7,7 @@ from os.path import isfile, join
 from clew.commands.files.declarations import is_name
 from clew.commands.files.disk import confined, entries
 from clew.commands.files.layers import DEFAULT_AGENT, find_layers
+from clew.kit.project import followed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def file_name(edition: str, adaptation: str = "") -> str:
 
 def variants(directory: str) -> list[tuple[str, str]]:
     """The editions and adaptations that exist, the default first."""
-    return variants_of(entries(directory))
+    return variants_of(entries(followed(directory)))
 
 
 def variants_of(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,8 @@ from clew.commands.files.layers import DEFAULT_AGENT, HOME, PACKAGED, Layer, Pro
 from clew.commands.files.templates import file_name, variants_of
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import declared_command
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, Invalid
+from clew.kit.project import followed
 from clew.kit.text.frontmatter import read_leniently
 
 _MOST_BODY = 20_000
@@ -94,12 +95,12 @@ def _folders_below(layer: Layer, c1: str, profile: Profile) -> Iterator[Folder]:
 def _stamps(directory: str) -> tuple[tuple[str, int, int], ...]:
     found = []
     try:
-        with os.scandir(directory) as scanned:
+        with os.scandir(followed(directory)) as scanned:
             for entry in scanned:
                 if entry.name.startswith("f_") and entry.name.endswith(".md"):
                     state = entry.stat()
                     found.append((entry.name, state.st_mtime_ns, state.st_size))
-    except OSError:
+    except (OSError, Invalid):
         return ()
     return tuple(sorted(found))
 

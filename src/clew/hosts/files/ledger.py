@@ -259,7 +259,7 @@ def take_back(
     if before is None:
         _delete(path, record.created_directories)
     else:
-        write_atomic(path, before)
+        write_atomic(path.resolve(), before)
     _restore_record(ledger, record, known)
     return True
 
@@ -324,7 +324,7 @@ def _put_back(path: Path, record: Record, original: bytes | None) -> str:
     if original is None:
         _delete(path, record.created_directories)
         return "deleted"
-    write_atomic(path, original)
+    write_atomic(path.resolve(), original)
     return "restored"
 
 
@@ -377,7 +377,7 @@ def _write(path: Path, before: bytes | None, after: bytes) -> None:
     if read_bytes(path) != before:
         raise Conflict(f"{path} was modified by another program just now", "Run this again.")
     try:
-        write_atomic(path, after)
+        write_atomic(path.resolve(), after)  # out of a project only if the user insists
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
 

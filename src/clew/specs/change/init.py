@@ -62,6 +62,7 @@ def initialize(
 ) -> InitReport:
     """Make what is missing; what is there stays. `prompts` are texts by name."""
     paths = ProjectPaths(project)
+    paths.refuse_links_out()
     created = not paths.has_specs
     for directory in _DIRECTORIES:
         (paths.chant / directory).mkdir(parents=True, exist_ok=True)

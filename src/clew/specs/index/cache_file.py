@@ -14,7 +14,7 @@ from functools import partial
 from operator import add
 from typing import Any
 
-from clew.kit.files import write_atomic
+from clew.kit.files import regular_bytes, write_atomic
 from clew.kit.jsontext import JsonError, dumps_bytes, loads, loads_bytes
 from clew.kit.paths import ProjectPaths
 from clew.specs.model import Head, Problem
@@ -31,7 +31,7 @@ Entry = tuple[int, int, int, int, bool, "Head | None", "Problem | None"]
 def load(paths: ProjectPaths) -> dict[str, Entry]:
     """The entries by path, in the order in which they were saved; none if anything is wrong."""
     try:
-        header, _, payload = paths.spec_index.read_bytes().partition(b"\n")
+        header, _, payload = regular_bytes(paths.spec_index).partition(b"\n")
         if loads_bytes(header) != {"version": _VERSION, "crc32": crc32(payload)}:
             return {}
         return _entries(loads(payload.decode()))

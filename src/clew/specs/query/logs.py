@@ -68,9 +68,8 @@ def read_log(
 
 def latest_run_offset(path: Path, spec_id: str) -> int:
     """Where the part of the newest run begins."""
-    os.close(_open(path, spec_id))  # refuses what is no log
     start = 0
-    with path.open("rb") as log:
+    with open(_open(path, spec_id), "rb") as log:
         position = 0
         for line in log:
             start = position if line.startswith(_NEW_RUN) else start

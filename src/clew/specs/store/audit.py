@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from clew.kit.files import open_regular
+from clew.kit.errors import Unavailable
+from clew.kit.files import itself, open_regular
 from clew.kit.jsontext import JsonError, dumps_bytes, loads_bytes
 from clew.kit.locks import locked
 from clew.kit.paths import ProjectPaths
+from clew.kit.text.display import os_reason
 from clew.kit.times import utc_now
 
 _LONGEST_VALUE = 500
@@ -18,7 +20,7 @@ _LONGEST_VALUE = 500
 def record(paths: ProjectPaths, spec_id: str, event: str, actor: str, **details: Any) -> None:
     """Add one line: when, who, which tool, what was done to which spec."""
     paths.make_store()
-    with locked(paths.lock_file("-audit")), open(paths.audit, "ab+", opener=_itself) as trail:
+    with locked(paths.lock_file("-audit")), open(paths.audit, "ab+", opener=itself) as trail:
         now = utc_now(milliseconds=True)
         entry = {"at": now, "by": own_name(), "tool": actor, "spec": spec_id, "event": event}
         entry.update({key: value for key, value in details.items() if value is not None})
@@ -34,6 +36,9 @@ def entries(paths: ProjectPaths, spec_id: str | None = None) -> Iterator[dict[st
         trail = open(open_regular(paths.audit), "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
         return
+    except OSError as error:
+        reason = os_reason(error)
+        raise Unavailable(f"The audit trail cannot be read: {reason}", "Move it away.") from error
     with trail:
         for line in trail:
             try:
@@ -68,11 +73,6 @@ def user_name(text: str) -> str:
         return pwd.getpwuid(int(text)).pw_name
     except (ValueError, KeyError, OverflowError):
         return text
-
-
-def _itself(path: str, flags: int) -> int:
-    """Open the file and not what a link in its place leads to."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _is_torn(descriptor: int) -> bool:

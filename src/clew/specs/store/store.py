@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.kit.errors import Conflict, Invalid, NotFound, Unavailable
-from clew.kit.files import write_atomic, write_new
+from clew.kit.files import regular_text, write_atomic, write_new
 from clew.kit.locks import locked
 from clew.kit.paths import SPECS, ProjectPaths
 from clew.kit.project import find_project
@@ -259,8 +259,8 @@ class SpecStore:
         """The next id of today; what was given out is remembered even if it is deleted."""
         day = today()
         used = max((sequence_of(i, day) for i in self._names()), default=0)
-        with suppress(OSError, UnicodeDecodeError):
-            used = max(used, sequence_of(self.paths.last_id.read_text("utf-8"), day))
+        with suppress(OSError):
+            used = max(used, sequence_of(regular_text(self.paths.last_id), day))
         name = new_id(day, used + 1)
         write_atomic(self.paths.last_id, name)
         return name

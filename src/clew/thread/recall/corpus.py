@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from clew.kit.errors import Invalid
 from clew.kit.files import open_regular
+from clew.kit.project import followed
 from clew.specs.files.criteria import title_of
 from clew.specs.index.text_index import SPEC, Entry, Source, TextIndex, spec_source
 from clew.thread.recall.document_dates import committed_dates
@@ -118,9 +120,9 @@ def _markdown(directory: Path, shown: str, depth: int) -> Iterator[tuple[str, os
 
 def _scanned(directory: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(directory) as entries:
+        with os.scandir(followed(directory)) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+    except (OSError, Invalid):
         return []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from clew.kit.files import open_regular
 from clew.kit.paths import ProjectPaths
 from clew.specs.change.lifecycle import ALLOWED
 from clew.specs.index.graph import Graph
@@ -162,7 +163,7 @@ def stamp_of(head: Head) -> str:
 def last_log_line(paths: ProjectPaths, spec_id: str) -> str:
     """The last line of a spec's log that says something."""
     try:
-        with paths.log_file(spec_id).open("rb") as stream:
+        with open(open_regular(paths.log_file(spec_id)), "rb") as stream:
             stream.seek(0, 2)
             stream.seek(max(0, stream.tell() - _TAIL_BYTES))
             lines = stream.read().decode("utf-8", "replace").splitlines()

@@ -14,6 +14,7 @@ from pathlib import Path
 from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.files import regular_text
 from clew.kit.paths import ProjectPaths
+from clew.kit.project import followed
 from clew.kit.text.display import os_reason
 from clew.kit.text.frontmatter import read_leniently
 from clew.specs.check.lint_rules import description_of
@@ -162,10 +163,8 @@ def _find(name: str, paths: ProjectPaths, *, only_bundled: bool = False) -> Prom
     homes = (_BUNDLED,) if only_bundled else (paths.prompts, _BUNDLED)
     for home in homes:
         path = home / f"{name}.md"
-        if path.is_symlink() and not path.resolve().is_relative_to(home.resolve()):
-            raise Invalid(f"Prompt '{name}' is a link that leads out of {home}", "Copy it there.")
         try:
-            return _parsed(name, path, path.read_text(encoding="utf-8"))
+            return _parsed(name, path, Path(followed(path)).read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
         except OSError as error:

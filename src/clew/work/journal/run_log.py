@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from clew.kit import jsontext
+from clew.kit.files import open_regular
 from clew.kit.jsontext import JsonObject
 from clew.kit.paths import ProjectPaths
 from clew.kit.text.display import clipped, shown_text
@@ -128,7 +129,7 @@ class EventTail:
     def new(self) -> list[JsonObject]:
         """What came since the last look; a line that is not whole yet is left for the next."""
         try:
-            with self._path.open("rb") as stream:
+            with open(open_regular(self._path), "rb") as stream:
                 stream.seek(self._offset)
                 data = stream.read()
         except FileNotFoundError:

@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from clew.kit import jsontext
-from clew.kit.files import write_atomic
+from clew.kit.errors import Invalid
+from clew.kit.files import regular_bytes, write_atomic
 from clew.kit.jsontext import JsonObject
 from clew.kit.paths import ProjectPaths
 from clew.work.journal.interface import Journal
@@ -148,7 +149,7 @@ def write_views(paths: ProjectPaths, run: Run) -> None:
             write_process(paths, process_view(run))
     worktree = worktree_of(run)
     if worktree is not None:
-        with suppress(OSError):
+        with suppress(OSError, Invalid):  # an agent may have put a link there
             write_atomic(worktree / STATUS_FILE, jsontext.pretty(agent_status_view(run)) + "\n")
 
 
@@ -160,7 +161,7 @@ def write_process(paths: ProjectPaths, view: JsonObject) -> None:
 def read_agent_status(worktree: Path) -> JsonObject | None:
     """What a worktree's status file says, if there is a sound one."""
     try:
-        value = jsontext.loads_bytes((worktree / STATUS_FILE).read_bytes())
+        value = jsontext.loads_bytes(regular_bytes(worktree / STATUS_FILE))
     except (OSError, jsontext.JsonError):
         return None
     return value if isinstance(value, dict) else None

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
+from clew.kit.files import itself
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, try_lock
 from clew.kit.text.display import terminal_text
@@ -109,7 +110,7 @@ def start_detached(
     environment.pop(RUN_VARIABLE, None)  # it is no part of the run that may have asked for it
     words = [sys.executable, "-P", "-m", *module, str(directory), str(far), str(lock.fileno())]
     try:
-        with open(log_file, "ab") as log:
+        with open(log_file, "ab", opener=itself) as log:
             door = subprocess.Popen(
                 words,
                 cwd=directory,

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.kit.errors import ClewError, NotFound
+from clew.kit.errors import ClewError, Invalid, NotFound
 from clew.kit.git import PLAIN_DIFF, guard, run_git
 from clew.kit.paths import ProjectPaths
+from clew.kit.project import followed
 from clew.kit.text.display import clipped
 from clew.kit.text.frontmatter import FrontmatterError
 from clew.kit.text.redact import SecretLines
@@ -308,8 +309,8 @@ def _take_over_ticks(work: Workspace, run: Run, worktree: Path) -> None:
 
 def _ticked_in_copy(spec: Spec, worktree: Path) -> set[str]:
     try:
-        copy = read_document((worktree / spec.head.path).read_bytes())
-    except (OSError, FrontmatterError):
+        copy = read_document(Path(followed(worktree / spec.head.path)).read_bytes())
+    except (OSError, FrontmatterError, Invalid):
         return set()
     return {item.text for item in parse_criteria(copy.body).items if item.checked}
 

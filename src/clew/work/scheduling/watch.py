@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clew.kit.errors import Cancelled, ClewError, Conflict, NotFound
-from clew.kit.files import write_atomic
+from clew.kit.files import itself, write_atomic
 from clew.kit.git import GitError, guard, run_git
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import HeldLock, is_locked, try_lock
@@ -252,7 +252,7 @@ def watch_log(paths: ProjectPaths) -> Callable[[str], None]:
     def say(text: str) -> None:
         with suppress(OSError):
             path.parent.mkdir(exist_ok=True)  # but not the project, if that is gone
-            with path.open("a", encoding="utf-8", errors="replace") as stream:
+            with open(path, "a", encoding="utf-8", errors="replace", opener=itself) as stream:
                 stream.write(f"[{second_text(now_text())}] {terminal_text(text)}\n")
 
     return say

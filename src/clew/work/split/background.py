@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict
-from clew.kit.files import private_directory, write_atomic
+from clew.kit.files import private_directory, regular_bytes, write_atomic
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import is_locked, try_lock
 from clew.kit.paths import ProjectPaths
@@ -53,7 +53,7 @@ def split_processes(paths: ProjectPaths) -> list[JsonObject]:
     views = []
     for file in sorted(paths.processes.glob("split-*.json")):
         try:
-            view = jsontext.loads_bytes(file.read_bytes())
+            view = jsontext.loads_bytes(regular_bytes(file))
         except (OSError, jsontext.JsonError):
             continue
         if not isinstance(view, dict) or view.get("status") not in ("running", *_ENDS):

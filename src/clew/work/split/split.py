@@ -18,7 +18,7 @@ from typing import Any
 from clew.kit import jsontext
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound
-from clew.kit.files import write_atomic
+from clew.kit.files import regular_bytes, write_atomic
 from clew.kit.jsontext import JsonObject
 from clew.kit.locks import locked
 from clew.kit.paths import ProjectPaths
@@ -189,7 +189,7 @@ def _write(store: SpecStore, record: JsonObject) -> None:
 
 def _read(file: Path) -> JsonObject | None:
     try:
-        value = jsontext.loads_bytes(file.read_bytes())
+        value = jsontext.loads_bytes(regular_bytes(file))
     except (OSError, jsontext.JsonError):
         return None
     return value if isinstance(value, dict) and "members" in value else None
