@@ -16,6 +16,7 @@ from clew.history.sync.repositories import register
 from clew.kit.errors import Invalid, NotFound
 from tests.history.index import LARGEST, new_index
 from tests.history.questions.conftest import Story, shas
+from tests.support.repos import Repository
 
 LITERALS = [
     "alpha", "lph", "parse_config", "_config(path)", "frobnicate", "helper():", "needle",
@@ -104,6 +105,26 @@ def test_a_move_is_told_as_one(moving, tmp_path):
     assert shas(find_changes(store, "needle", direction="added")) == [moving["came"]]
     assert shas(find_changes(store, "needle", direction="removed")) == []
     assert shas(find_changes(store, "needle", limit=1)) == [moving["moved"]]
+
+
+def test_a_text_of_any_writing_is_found_in_the_file_that_has_it(tmp_path):
+    repository = Repository(tmp_path / "repository")
+    files = {"a.txt": b"diff --git a/a b/a\nna\xefve\n", "b.txt": "naïve 日本\n".encode()}
+    made = repository.commit("Write", files)
+    store = new_index(tmp_path / "db.sqlite3", repository)
+
+    def found(text):
+        return [
+            (line["path"], line["line"])
+            for commit in find_changes(store, text)["commits"]
+            for line in commit["lines"]
+            if commit["sha"] == made
+        ]
+
+    assert found("naïve") == found("日本") == found("ïve 日") == [("b.txt", 1)]
+    assert found("na\ufffdve") == [("a.txt", 2)]
+    assert found("diff --git a/a") == [("a.txt", 1)]
+    assert found("diff --git a/b") == found("na\udcefve") == []
 
 
 def test_what_was_too_large_to_search_is_counted(moving, tmp_path):

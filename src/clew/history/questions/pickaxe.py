@@ -25,7 +25,7 @@ from clew.history.search.pathmatch import matching_paths
 from clew.history.store.engines import pickaxe_module, read_index
 from clew.history.store.interface import Dated, HistoryStore
 from clew.kit.errors import Invalid, Unavailable
-from clew.kit.text.diff import FileDiff, sections
+from clew.kit.text.diff import SECTION, FileDiff, sections
 
 Lines = list[tuple[int, str]]
 
@@ -39,6 +39,7 @@ _LONGEST_WAIT = 300.0  # on a machine that is busy otherwise
 _CLOCK_EVERY = 32  # patches; to read the time of a thread is a call into the kernel
 _SHOWN_LINES = 3
 _HUNK = "\n@@"
+_PLUS, _MINUS = b"+-"
 _LINE_CHARACTERS = 200
 
 
@@ -117,17 +118,13 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
             if number % _CLOCK_EVERY == 0 and time.thread_time() > deadline:
                 complete = False
                 break
-            patch = _text_of(raw, asked)
-            if patch is None or not _matches(patch, match, asked):
+            if not _may_hold(raw, asked) or not _matches(raw, match, asked):
                 continue
-            if wanted is None or _seen(patch, match, wanted, asked)["lines"]:
+            if wanted is None or _seen(raw, match, wanted, asked)["lines"]:
                 hits.append((times[commit_id], commit_id))
     hits.sort(reverse=True)
     shown = [one for _, one in _newest_and_first(hits, asked["limit"])]
-    lines = {
-        one: _seen(raw.decode("utf-8", "replace"), match, wanted, asked)
-        for one, raw in store.patches(shown)
-    }
+    lines = {one: _seen(raw, match, wanted, asked) for one, raw in store.patches(shown)}
     unsearched = store.without_patch(repos, tuple(asked["committed"]), wanted)
     return {
         "total": len(hits),
@@ -147,12 +144,12 @@ def _newest_and_first(hits: list[Dated], most: int) -> list[Dated]:
     return [*hits[: most - 1], hits[-1]]
 
 
-def _text_of(raw: bytes, asked: dict[str, Any]) -> str | None:
-    """A patch as text, if it may have what is looked for; bytes tell that quicker."""
-    for group in asked["needles"]:
-        if not any(not text.isascii() or text.encode() in raw for text in group):
-            return None
-    return raw.decode("utf-8", "replace")
+def _may_hold(raw: bytes, asked: dict[str, Any]) -> bool:
+    """Whether a patch may have what is looked for."""
+    return all(
+        any(not text.isascii() or text.encode() in raw for text in group)
+        for group in asked["needles"]
+    )
 
 
 def _candidates(
@@ -170,22 +167,39 @@ def _candidates(
     return dict(sorted(found.items(), reverse=True)) if len(expressions) > 1 else found
 
 
-def _matches(patch: str, match: Matcher, asked: dict[str, Any]) -> bool:
+def _matches(raw: bytes, match: Matcher, asked: dict[str, Any]) -> bool:
     """Whether a patch matches in any file; to parse each would take several times as long."""
-    text, direction = asked["text"], asked["direction"]
-    if asked["regex"]:
-        signs = {"both": "+-", "added": "+", "removed": "-"}[direction]
-        search = re.compile(text).search
-        needles = max(asked["needles"], key=lambda group: min(map(len, group)), default=[""])
-        bodies = (part[part.find("\n@@ ") :] for part in sections(patch) if "\n@@ " in part)
-        return any(
-            search(line[1:])
-            for body in bodies
-            for needle in needles
-            for line in _lines_with(body, needle)
-            if line[:1] in signs and line
-        )
-    return any(_changes(part, match, asked) for part in sections(patch) if text in part)
+    if not asked["regex"]:
+        return any(_changes(part, match, asked) for part in _sections_with(raw, asked["text"]))
+    signs = {"both": "+-", "added": "+", "removed": "-"}[asked["direction"]]
+    search = re.compile(asked["text"]).search
+    needles = max(asked["needles"], key=lambda group: min(map(len, group)), default=[""])
+    patch = raw.decode("utf-8", "replace")
+    bodies = (part[part.find("\n@@ ") :] for part in sections(patch) if "\n@@ " in part)
+    return any(
+        search(line[1:])
+        for body in bodies
+        for needle in needles
+        for line in _lines_with(body, needle)
+        if line[:1] in signs and line
+    )
+
+
+def _sections_with(raw: bytes, text: str) -> Iterator[bytes]:
+    """The files of a patch that have a text; one that is not plain is looked for in what is shown."""
+    if not text.isascii():
+        raw = raw.decode("utf-8", "replace").encode()
+    looked_for = _encoded(text)
+    at = raw.find(looked_for)
+    while at >= 0:
+        start = raw.rfind(SECTION, 0, at - 1 + len(SECTION)) + 1
+        end = raw.find(SECTION, at) + 1 or len(raw)
+        yield raw[start:end]
+        at = raw.find(looked_for, end)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _lines_with(body: str, needle: str) -> Iterator[str]:
@@ -201,12 +215,12 @@ def _lines_with(body: str, needle: str) -> Iterator[str]:
         at = body.find(needle, end)
 
 
-def _changes(section: str, match: Matcher, asked: dict[str, Any]) -> bool:
+def _changes(section: bytes, match: Matcher, asked: dict[str, Any]) -> bool:
     """Whether the text comes, goes or moves in a file, told without parsing it."""
-    if "\n@@ " not in section:  # a merge, compared with several parents
-        return any(match(FileDiff(section)))
+    if b"\n@@ " not in section:  # a merge, compared with several parents
+        return any(match(FileDiff(section.decode("utf-8", "replace"))))
     direction: str = asked["direction"]
-    came, went = _occurrences(section, asked["text"])
+    came, went = _occurrences(section, _encoded(asked["text"]))
     if len(came) != len(went):
         return direction != ("removed" if len(came) > len(went) else "added")
     if not came or direction != "both":
@@ -215,34 +229,37 @@ def _changes(section: str, match: Matcher, asked: dict[str, Any]) -> bool:
     return any(_line_at(section, start) in moved for start in came)
 
 
-def _occurrences(section: str, text: str) -> tuple[list[int], list[int]]:
+def _occurrences(section: bytes, text: bytes) -> tuple[list[int], list[int]]:
     """Where the added and the removed lines begin that have the text, once for each time."""
-    found: dict[str, list[int]] = {"+": [], "-": []}
-    at = section.find(text, section.find("\n@@ "))
+    came: list[int] = []
+    went: list[int] = []
+    at = section.find(text, section.find(b"\n@@ "))
     while at >= 0:
-        start = section.rfind("\n", 0, at) + 1
+        start = section.rfind(b"\n", 0, at) + 1
         if at == start:  # the sign of the line is no part of it
             at = section.find(text, at + 1)
             continue
-        if section[start] in found:
-            found[section[start]].append(start)
+        if section[start] == _PLUS:
+            came.append(start)
+        elif section[start] == _MINUS:
+            went.append(start)
         at = section.find(text, at + len(text))
-    return found["+"], found["-"]
+    return came, went
 
 
-def _line_at(section: str, start: int) -> str:
-    end = section.find("\n", start)
-    return section[start + 1 : end if end >= 0 else None].strip()
+def _line_at(section: bytes, start: int) -> str:
+    end = section.find(b"\n", start)
+    return section[start + 1 : end if end >= 0 else None].decode("utf-8", "replace").strip()
 
 
 def _seen(
-    patch: str, match: Matcher, wanted: dict[int, str] | None, asked: dict[str, Any]
+    raw: bytes, match: Matcher, wanted: dict[int, str] | None, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """What of a patch matches: how many lines, and the first of them."""
     names = None if wanted is None else set(wanted.values())
     added = removed = 0
     lines: list[dict[str, Any]] = []
-    for section in sections(patch):
+    for section in sections(raw.decode("utf-8", "replace")):
         if not _may_have(section, asked):
             continue
         part = FileDiff(_narrowed(section, asked))

@@ -74,14 +74,12 @@ def _statuses(text: str | None) -> str:
 def _people(store: HistoryStore, part: str) -> list[int]:
     """Whose name or address has this part; `Name <address>` counts as one text."""
     wanted = part.casefold()
-    return store.remembered(
-        ("people", part),
-        lambda: [
-            number
-            for number, name, email in store.people()
-            if wanted in f"{name} <{email}>".casefold()
-        ],
-    )
+    people = store.remembered("people", lambda: _everyone(store))
+    return [number for number, text in people if wanted in text]
+
+
+def _everyone(store: HistoryStore) -> list[tuple[int, str]]:
+    return [(number, f"{name} <{email}>".casefold()) for number, name, email in store.people()]
 
 
 def _spans(

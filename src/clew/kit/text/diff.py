@@ -18,6 +18,7 @@ _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34,
 _ESCAPED = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
 # A line of a file has a sign before it, so only the first line of a file's section begins so.
 _SECTION = "\ndiff --"
+SECTION = _SECTION.encode()
 _HUNK = re.compile(r"@@(@*) -(\d{1,9})[-,\d ]*\+(\d{1,9})(?:,\d+)? @@@* ?(.*)")
 _HUNKS = re.compile(r"^(?=@@)", re.MULTILINE)
 _RANGES = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -156,7 +157,7 @@ def file_diffs(patch: str) -> Iterator[FileDiff]:
 
 def sections(patch: AnyStr) -> Iterator[AnyStr]:
     """The patch file by file."""
-    mark = _SECTION if isinstance(patch, str) else _SECTION.encode()
+    mark = _SECTION if isinstance(patch, str) else SECTION
     start = 0
     while start < len(patch):
         end = patch.find(mark, start)
