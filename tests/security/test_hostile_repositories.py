@@ -13,6 +13,7 @@ import zstandard
 
 import clew
 from clew.history.store.sqlite import SqliteHistory
+from clew.kit.project import find_project
 from clew.kit.sqlite import writing
 from clew.specs.store.store import SpecStore
 from tests.support.client import BIN, CLEW, StdioServer
@@ -82,6 +83,24 @@ def test_links_out_of_the_project_are_not_followed(ground):
             server, *[(name, given) for name, given in calls if name in names]
         )
     ground.assert_untouched()
+
+
+def test_an_archive_that_calls_itself_a_worktree_is_no_way_into_another_project(ground):
+    """git makes no `.git` from a clone, but an unpacked archive can bring one; specs are not git's."""
+    archive, real = ground.base / "archive", ground.base / "real"
+    own = archive / "own"
+    own.mkdir(parents=True)
+    (own / "HEAD").write_text("ref: refs/heads/main\n")
+    (own / "gitdir").write_text(f"{archive}/.git\n")
+    (own / "commondir").write_text(f"{ground.root}/.git\n")
+    ground.repository.git("worktree", "add", "-q", str(real))
+    assert find_project(str(real)) == ground.root
+    for named in (own, ground.root / ".git" / "worktrees" / "real"):
+        (archive / ".git").write_text(f"gitdir: {named}\n")
+        assert find_project(str(archive)) == archive
+        done = run([BIN / "chant", "list", "--project", archive])
+        assert_civil(done)
+        assert "2026-01-01-001" not in done.stdout
 
 
 def test_a_spec_that_is_a_link_is_not_written_through(ground):

@@ -199,7 +199,7 @@ def _with_parents(directory: str) -> Iterator[str]:
 
 
 def _main_checkout(root: str) -> str:
-    """The checkout that a linked worktree belongs to, as git's own files say, or this one."""
+    """The checkout that a linked worktree belongs to, as git's own files say on both sides, or this one."""
     git_directory = _content(os.path.join(root, ".git")).removeprefix("gitdir: ")
     if not git_directory:
         return root
@@ -207,7 +207,15 @@ def _main_checkout(root: str) -> str:
     common = _content(os.path.join(git_directory, "commondir"))
     main = os.path.realpath(os.path.join(git_directory, common)) if common else ""
     is_main = os.path.basename(main) == ".git" and os.path.isdir(main)
-    return os.path.dirname(main) if is_main else root
+    return os.path.dirname(main) if is_main and _is_worktree(git_directory, main, root) else root
+
+
+def _is_worktree(git_directory: str, main: str, root: str) -> bool:
+    """Whether the main checkout knows this worktree; anybody can write into an archive that it does."""
+    git_directory = os.path.realpath(git_directory)
+    back = os.path.join(git_directory, _content(os.path.join(git_directory, "gitdir")))
+    is_known = os.path.dirname(git_directory) == os.path.join(main, "worktrees")
+    return is_known and os.path.realpath(back) == os.path.realpath(os.path.join(root, ".git"))
 
 
 def _content(path: str) -> str:
