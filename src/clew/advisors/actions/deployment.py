@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from clew.advisors.documents.markdown import one_line
-from clew.kit.errors import ClewError
+from clew.kit.errors import ClewError, Invalid
 from clew.kit.git import run_git
+from clew.kit.project import followed
 from clew.kit.text.display import clipped
 
 _MOST_LINES: Final = 8  # of one kind
@@ -109,8 +110,8 @@ def _lines(path: Path) -> list[str]:
     try:
         if path.is_symlink() or path.stat().st_size > _LARGEST:
             return []
-        return path.read_text("utf-8", "replace").split("\n")
-    except OSError:
+        return Path(followed(path)).read_text("utf-8", "replace").split("\n")
+    except (OSError, Invalid):
         return []
 
 
