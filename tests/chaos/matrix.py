@@ -157,6 +157,10 @@ BESIDE = {
     "a team's parts": ("test_team", (
         "test_whatever_fails_nothing_is_lost_and_nothing_runs_twice",
     )),
+    "locks of a cut host": ("test_cut_hosts", (
+        "test_a_lock_does_not_outlive_the_network_of_its_host",
+        "test_the_server_looks_after_its_peers_too",
+    )),
     "three doors": ("test_neighbours", ("test_board_terminal_and_tools_write_at_once",)),
 }  # fmt: skip
 

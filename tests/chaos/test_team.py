@@ -112,10 +112,20 @@ class Team:
         host = self.hosts.all.get(name) or self.hosts.add(name)
         log = (self.place / f"{name}-{len(host.processes)}").open("w")
         with log:
-            words = (sys.executable, "-c", WORKER, self.address, name)
+            address = f"{self.address}&application_name={name}"
+            words = (sys.executable, "-c", WORKER, address, name)
             host.start(words, stdout=log, stderr=log)
         self.said.append(self.place / f"{name}-{len(host.processes) - 1}")
         return host
+
+    def cut(self, name):
+        """Take the network from a host; the database notices that as it does by its keepalives."""
+        self.hosts.cut(self.hosts.all[name])
+        if self.hosts.reason:  # a process that was stopped keeps its connections
+            self.first.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                f" WHERE application_name = '{name}'"
+            )
 
     def start_server(self, name):
         host = self.hosts.all.get(name) or self.hosts.add(name)
@@ -228,7 +238,7 @@ def cut_the_network(team, seconds):
         return next((one for one in team.orders.all() if (one.worker or "") == "w2"), None)
 
     order = wait_until(held, limit=120)
-    team.hosts.cut(team.hosts.all["w2"])
+    team.cut("w2")
     started = time.monotonic()
     wait_until(lambda: team.orders.get(order.order_id).state == "finished"
                or team.orders.get(order.order_id).turn > order.turn, limit=120)  # fmt: skip

@@ -249,7 +249,10 @@ def _complete(address: str, *, writes: bool) -> str:
         given["target_session_attrs"] = "primary"  # this session itself is read-only
     # As for flash: else small repositories are read whole, words and all, instead of by the index.
     plans = "-c jit=off -c random_page_cost=1.1"
-    options = f"{plans} -c default_transaction_read_only={'off' if writes else 'on'}"
+    # Else the server keeps the locks of a host whose network was cut for two hours.
+    peers = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+    session = f"-c default_transaction_read_only={'off' if writes else 'on'}"
+    options = f"{plans} {peers} -c tcp_user_timeout=20000 {session}"
     given["options"] = f"{options} {given.get('options', '')}".strip()
     return make_conninfo("", **{**usual, **given})
 
