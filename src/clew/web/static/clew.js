@@ -55,12 +55,13 @@ const log = document.querySelector("[data-follow]");
 if (log) {
   log.scrollTop = log.scrollHeight;
 }
-if (document.querySelector("[data-live]")) {
-  (await import("./live.js")).live();
-}
 if (document.getElementById("columns")) {
   (await import("./board.js")).board();
 }
 if (document.querySelector(".remark-here")) {
   (await import("./remarks.js")).remarks();
+}
+// Last: a page that hears news is one whose keys and buttons work.
+if (document.querySelector("[data-live]")) {
+  (await import("./live.js")).live();
 }
