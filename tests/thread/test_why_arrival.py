@@ -56,6 +56,40 @@ def test_a_merged_branch_tells_its_pull_request_and_version(asked):
     assert said(data, "version") == ["first in 1.0 (2023-11-14)"]
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("Merge branch 'b-topic'\n\nLet there be b.\n\n* b-topic:\n  Add b", "Let there be b."),
+        ("Merge branch 'b-topic'\n\n* b-topic:\n  Add b\n  Add other", ""),
+        ("Merge branch 'b-topic'\n\nSigned-off-by: Ann <ann@example.com>", ""),
+        ("Merge tag 'b-1' of there\n\nPull of the week\n\n-----BEGIN PGP SIGNATURE-----", ""),
+        ("Merge branch 'b-topic'\n\n-----BEGIN PGP SIGNATURE-----\nabc", ""),
+        ("Merge branch 'b-topic'\n\n" + "Many words. " * 100, ""),
+    ],
+)
+def test_a_merge_tells_of_its_topic_in_a_paragraph_and_no_more(asked, words, told):
+    repository = asked.repository
+    repository.commit("Start", {"a.txt": "a\n"})
+    repository.git("checkout", "-q", "-b", "side")
+    sha = repository.commit("Add b", {"b.txt": "b\n"})
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "--no-ff", "-m", words, "side", env=repository.dates())
+    head, *rest = said(asked(sha), "merged")
+    assert head.endswith(words.split("\n")[0])
+    assert rest == [told][: bool(told)]
+
+
+def test_a_revert_is_told_once(asked):
+    repository = asked.repository
+    repository.commit("Start", {"a.txt": "a\n"})
+    sha = repository.commit("Add b", {"a.txt": "b\n"})
+    words = f'Revert "Add b"\n\nThis reverts commit {sha}.\n\nIt was too soon.'
+    data = asked(repository.commit(words, {"a.txt": "a\n"}))
+    assert said(data, "message") == ["It was too soon."]
+    (earlier,) = said(data, "earlier")
+    assert earlier.startswith(f"reverts {sha[:12]} ")
+
+
 def test_a_squash_names_its_request_only_where_the_web_page_made_it(asked):
     repository = asked.repository
     env = {**repository.dates(), **WEB}

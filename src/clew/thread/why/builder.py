@@ -20,11 +20,11 @@ from clew.thread.recall.commit_search import Related
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
 from clew.thread.why.arrival import Arrival, arrival_of
-from clew.thread.why.commits import Commit, is_behind, read_commit
+from clew.thread.why.commits import Commit, is_behind, read_commit, without_trailers
 from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import SpecRef, SpecThread, specs_of_commit, thread_of_spec
 
-_MOST_FILES = 8
+_MOST_FILES = 4
 _MOST_LATER = 8
 _MOST_TOLD = 40
 _MOST_OF_ISSUE = 6
@@ -71,6 +71,9 @@ _HOW = {
 
 # A message of nothing else is told as what it closes.
 _ONLY_ISSUES = re.compile(r"(?:(?:close|fixe?|resolve)[sd]? +#\d+[\s,.]*)+", re.IGNORECASE)
+_REVERTS = re.compile(r"^This reverts commit [0-9a-f]{7,64}\.?$\n?", re.MULTILINE)
+_LIST = re.compile(r"^\s*(?:[-*#•]|\d+[.)]) ?", re.MULTILINE)
+_LONGEST_TOPIC = 400
 # What tests a program is one: no picture, and no settings of those who run it.
 _PROGRAM = re.compile(r"\.(?!(?:png|jpe?g|gif|ya?ml|toml|json|md|rst|txt|cfg|ini|html)$)\w+$")
 
@@ -106,8 +109,9 @@ class WhyBuilder:
             return None
         self.chain.append(Link("commit", f"{found.repo}@{found.sha}", found.subject))
         self.say("commit", head_of(found), found.source, FIRST)
-        if found.prose and not _ONLY_ISSUES.fullmatch(found.prose):
-            self.say("message", found.prose, found.source, EARLY, shrink=True)
+        prose = _REVERTS.sub("", found.prose).strip()  # told with what it names
+        if prose and not _ONLY_ISSUES.fullmatch(prose):
+            self.say("message", prose, found.source, EARLY, shrink=True)
         refs = self._specs(found)
         for ref in refs:
             self.spec(ref)
@@ -233,8 +237,8 @@ class WhyBuilder:
                 self.say("merged", f"pull request {request.ref}{title}{by}", source, EARLY)
         elif merge is not None:
             self.say("merged", head_of(merge), merge.source, EARLY)
-            if merge.body.strip():
-                self.say("merged", merge.body.strip(), merge.source, USUAL, shrink=True)
+            if words := _topic(merge):
+                self.say("merged", words, merge.source, USUAL)
         if tag is not None:
             text = f"first in {tag.name} ({day_text(tag.date)})"
             self.say("version", text, f"tag:{tag.name}", USUAL)
@@ -330,6 +334,14 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
     except ClewError:
         return []
     return list(found["commits"])
+
+
+def _topic(merge: Message) -> str:
+    """What a merge says of its topic in a paragraph; a tag's words are of everything in it."""
+    words = without_trailers(merge.body.strip().split("\n\n")[0])
+    if merge.subject.startswith("Merge tag ") or _LIST.search(words):
+        return ""
+    return words if len(words) <= _LONGEST_TOPIC else ""
 
 
 def head_of(commit: Commit | Message | Related, *, subject: bool = True) -> str:

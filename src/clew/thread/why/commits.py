@@ -71,10 +71,7 @@ class Commit:
     @property
     def prose(self) -> str:
         """The body without the trailers at its end."""
-        lines = self.body.strip().split("\n")
-        while lines and (_is_trailer(lines[-1]) or not lines[-1].strip()):
-            lines.pop()
-        return "\n".join(lines).strip()
+        return without_trailers(self.body)
 
     @property
     def people(self) -> list[str]:
@@ -108,6 +105,14 @@ class Commit:
     def rejected(self) -> list[str]:
         """What the message lists as rejected, in lines that begin so."""
         return [one[:_LONGEST_LINE] for one in _REJECTED.findall(self.body)][:_MOST_REJECTED]
+
+
+def without_trailers(text: str) -> str:
+    """A text without the trailers at its end."""
+    lines = text.strip().split("\n")
+    while lines and (_is_trailer(lines[-1]) or not lines[-1].strip()):
+        lines.pop()
+    return "\n".join(lines).strip()
 
 
 def _is_trailer(line: str) -> bool:
