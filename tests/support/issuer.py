@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import json
+import secrets
 import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlencode
 
 from joserfc import jwt
 from joserfc.jwk import RSAKey
@@ -21,6 +24,9 @@ class Provider:
         self.url = url
         self.key = None
         self.fetched = 0
+        self.person = {}  # claims of whoever sits at a browser
+        self.codes = {}
+        self.refuses = False
         self.rotate()
 
     def rotate(self):
@@ -32,9 +38,30 @@ class Provider:
             "/.well-known/openid-configuration": {
                 "issuer": self.url,
                 "jwks_uri": f"{self.url}/keys",
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+                "scopes_supported": ["openid", "email", "groups"],
             },
             "/keys": {"keys": [self.key.as_dict(private=False)]},
         }
+
+    def authorize(self, asked):
+        """Where a browser is sent back to: whoever sits there is signed in already."""
+        code = secrets.token_urlsafe(8)
+        self.codes[code] = asked
+        said = {"error": "access_denied"} if self.refuses else {"code": code}
+        return f"{asked['redirect_uri']}?{urlencode({**said, 'state': asked['state']})}"
+
+    def exchange(self, form):
+        """The id token for a code, once, to whoever has its verifier; None for others."""
+        asked = self.codes.pop(form["code"], None)
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        if asked is None or base64_text(digest) != asked["code_challenge"]:
+            return None
+        if (form["client_id"], form["redirect_uri"]) != (asked["client_id"], asked["redirect_uri"]):
+            return None
+        claims = {"nonce": asked["nonce"], **self.person}
+        return {"id_token": self.token(asked["client_id"], **claims), "token_type": "Bearer"}
 
     def claims(self, resource, **other):
         """Claims of a good token; None leaves one out."""
@@ -79,10 +106,24 @@ def running_issuer():
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             provider = self.server.provider
+            path, _, query = self.path.partition("?")
+            if path == "/authorize":
+                self.send_response(303)
+                self.send_header("Location", provider.authorize(dict(parse_qsl(query))))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             found = provider.documents().get(self.path)
             provider.fetched += self.path == "/keys"
+            self.answer(found, 404)
+
+        def do_POST(self):
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self.answer(self.server.provider.exchange(dict(parse_qsl(sent))), 400)
+
+        def answer(self, found, otherwise):
             body = json.dumps(found).encode()
-            self.send_response(200 if found else 404)
+            self.send_response(200 if found else otherwise)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

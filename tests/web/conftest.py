@@ -40,12 +40,14 @@ def browser():
 class Visit:
     """One browser looking at one server: its page, and whatever went wrong in it."""
 
-    def __init__(self, browser, server, **settings):
+    def __init__(self, browser, server, elsewhere=(), **settings):
+        """With `elsewhere`, the browser may ask there too: to sign in."""
+        self.own = ("data:", *elsewhere)
         settings = {"viewport": WIDE, "color_scheme": "light", **settings}
         self.context = browser.new_context(**settings)
         self.context.set_default_timeout(60000)
         self.server = server
-        self.origin = server.url.partition("/?")[0]
+        self.origin = server.url.partition("/?")[0].rstrip("/")
         self.troubles = []
         self.page = self.new_page()
         self.page.goto(server.url)
@@ -63,7 +65,7 @@ class Visit:
             self.troubles.append(f"{message.type}: {message.text}")
 
     def _asked(self, request):
-        if not request.url.startswith((self.origin, "data:")):
+        if not request.url.startswith((self.origin, *self.own)):
             self.troubles.append(f"asked elsewhere: {request.url}")
 
     def go(self, path):

@@ -17,7 +17,7 @@ from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.options import flag
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
-from clew.kit.errors import Invalid
+from clew.kit.errors import ClewError, Invalid
 from clew.kit.outcome import Outcome, Table
 
 if TYPE_CHECKING:
@@ -277,6 +277,33 @@ def logs(order_id: int, *, follow: bool, database: str | None) -> Outcome:
             if is_over or not follow:
                 break
     return Outcome({"order": order_id, "log": "".join(pieces)}, tuple(pieces))
+
+
+def fleet_now() -> tuple[list[dict[str, Any]] | None, list[str]]:
+    """What a team's workers do now, or why that is not known; nothing where there is no team."""
+    from clew.history.store.engines import is_remote
+
+    address = os.environ.get("CLEW_DATABASE", "")
+    if not is_remote(address):
+        return None, []
+    try:
+        from clew.team.database import Database
+        from clew.team.working.fleet import fleet_runs
+
+        with closing(Database(address, patience=1.0)) as database:
+            runs = fleet_runs(database, ended=0)
+    except ImportError:
+        return None, ["The fleet is not shown: the extra clew[team] is not installed."]
+    except ClewError as error:
+        return None, [f"The fleet is not shown: {error.message}"]
+    return [{**vars(run), "lease": run.lease} for run in runs], []
+
+
+def fleet_table(runs: list[dict[str, Any]]) -> Table:
+    """Runs of the fleet: who works on what, where, since when, and what was said last."""
+    shown = ("order_id", "project", "spec_id", "state", "worker", "since", "lease", "last_line")
+    heads = ("order", "project", "spec", "state", "worker", "since", "lease", "last line")
+    return Table(heads, tuple(tuple(str(run[name] or "") for name in shown) for run in runs))
 
 
 @contextmanager

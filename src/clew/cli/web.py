@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    from clew.team.running.board import TeamBoard
+    from clew.web.app import SignInSettings
     from clew.web.site import Site
     from clew.web.views.cards import Board, Card, Column
 
 _PORT = "8766"
+_PLAIN = "clew: this is plain HTTP: whoever can listen in on the network sees the token."
 _WATCH_SECONDS = 1.0
 _WIDE = 100  # letters that columns side by side need
 _TONES = {
@@ -48,6 +51,18 @@ _TONES = {
 @click.option(
     "--export", metavar="DIRECTORY", help="Write the pages as files instead of serving them."
 )
+@click.option(
+    "--client", metavar="ID", help="Of a team: let people sign in; the provider knows this client."
+)
+@click.option(
+    "--client-secret-file",
+    "secret_file",
+    metavar="FILE",
+    help="File with the secret of that client, if it has one.",
+)
+@click.option(
+    "--url", metavar="URL", help="With --client: address under which people reach the board."
+)
 @database_option
 @project_option
 def web(
@@ -59,10 +74,12 @@ def web(
     export: str | None,
     db: str | None,
     project: str | None,
+    **team_options: str | None,
 ) -> Outcome:
     """Serve the board: specs, runs, history and the thread, in your browser.
 
-    The printed address contains a token, which becomes a cookie; nobody else gets in.
+    The printed address contains a token, which becomes a cookie; nobody else gets in. With --client,
+    people of a team sign in instead, and see what their groups may.
     """
     _require_web()
     from clew.kit.project import find_project
@@ -74,17 +91,66 @@ def web(
     offer_engines()
     if export is not None:
         return _export(Site(root, settings=settings, read_only=True, is_export=True), export)
-    from clew.protocol.http.guard import LOOPBACK, bare_host
     from clew.protocol.http.token import open_listener
     from clew.web.app import serve
 
+    signs_in = _sign_in_settings(**team_options)
+    team = _team_board(settings, root, host, signs_in)
     listener = open_listener(host, port)
-    if bare_host(host) not in LOOPBACK:
-        say("clew: this is plain HTTP: whoever can listen in on the network sees the token.")
-    site = Site(root, settings=settings, read_only=read_only)
+    site = Site(root, settings=settings, read_only=read_only, team=team)
     if opens:
         _open_soon(host, listener, site.keys.token)
-    return Outcome({}, exit_code=serve(site, listener, host=host))
+    try:
+        return Outcome({}, exit_code=serve(site, listener, host=host, signs_in=signs_in))
+    finally:
+        if team is not None:
+            team.close()
+
+
+def _sign_in_settings(
+    client: str | None, secret_file: str | None, url: str | None
+) -> SignInSettings | None:
+    if client is None:
+        if secret_file or url:
+            raise UsageError("--url and --client-secret-file need --client")
+        return None
+    from urllib.parse import urlsplit
+
+    from clew.team.identity.issuer import check_url
+    from clew.team.syncing.sources import text_in
+    from clew.web.app import SignInSettings
+
+    secret = text_in(Path(secret_file)).strip() if secret_file else ""
+    parts = urlsplit(check_url(url) if url else "")
+    if parts.path.strip("/"):
+        raise UsageError("--url has no path: the board is at the root of its address")
+    return SignInSettings(client, secret, f"{parts.scheme}://{parts.netloc}" if url else "")
+
+
+def _team_board(
+    settings: dict[str, str], root: Path, host: str, signs_in: SignInSettings | None
+) -> TeamBoard | None:
+    """What a board on a team's database has besides; None on a file."""
+    from clew.history.store.engines import index_address, is_remote
+    from clew.protocol.http.guard import LOOPBACK, bare_host
+
+    address = index_address(settings)
+    is_open = bare_host(host) not in LOOPBACK
+    if not is_remote(address):
+        if is_open:
+            say(_PLAIN)
+        return None
+    from clew.team.running.board import TeamBoard
+
+    team = TeamBoard(address, root)
+    if is_open and signs_in is None:
+        if team.sign_in() is not None:
+            raise UsageError(
+                "People sign in to this team, so a board for others needs --client",
+                "A board with a token shows everything; it may listen on 127.0.0.1.",
+            )
+        say(_PLAIN)
+    return team
 
 
 site_group = LazyGroup(

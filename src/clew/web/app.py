@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -10,33 +11,35 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from clew.kit.errors import ClewError, Conflict, NotFound
+from clew.kit.errors import ClewError, Conflict, NotFound, UsageError
 from clew.protocol.http.guard import bare_host
 from clew.protocol.http.server import Server, door, url_of
 from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
+from clew.web.access import admitted
 from clew.web.pages import (
     board,
     commands,
     commit,
     documents,
     file,
+    fleet,
     history,
     pulse,
     sessions,
     spec,
     thread,
 )
-from clew.web.security import Guard
-from clew.web.site import build_environment, page, wants_data
+from clew.web.security import Guard, TokenDoor
+from clew.web.site import NotAllowed, build_environment, page, wants_data
 
 if TYPE_CHECKING:
     import socket
 
     import uvicorn
     from starlette.requests import Request
-    from starlette.types import ASGIApp
 
+    from clew.web.security import Door
     from clew.web.site import Site
 
 _GRACE_SECONDS = 3
@@ -59,6 +62,7 @@ ROUTES = [
     Route("/static/{name}", static),
     Route("/live", live.board_events),
     Route("/specs/{spec_id}/live", live.spec_events),
+    Route("/fleet/live", live.fleet_events),
     *board.ROUTES,
     *spec.ROUTES,
     *history.ROUTES,
@@ -69,13 +73,14 @@ ROUTES = [
     *commands.ROUTES,
     *pulse.ROUTES,
     *sessions.ROUTES,
+    *fleet.ROUTES,
 ]
 
 
 def build_app(site: Site) -> Starlette:
     """The pages of a site, without the checks before them."""
     app = Starlette(
-        routes=ROUTES,
+        routes=[admitted(route) for route in ROUTES],
         exception_handlers={
             ClewError: _refusal,  # type: ignore[dict-item]
             HTTPException: _no_page,  # type: ignore[dict-item]
@@ -85,11 +90,12 @@ def build_app(site: Site) -> Starlette:
     app.state.site = site
     app.state.environment = build_environment()
     app.state.hub = live.Hub(site)
+    app.state.fleet = live.FleetWatch(site)
     return app
 
 
 def _refusal(request: Request, error: ClewError) -> Response:
-    kinds = {NotFound: 404, Conflict: 409}
+    kinds = {NotFound: 404, Conflict: 409, NotAllowed: 403}
     status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
     return _error_page(request, status, error.message, error.hint or "")
 
@@ -129,15 +135,41 @@ class _BoardServer(Server):
         await super().shutdown(sockets)
 
 
-def guarded(site: Site, app: Starlette, *, host: str, port: int) -> ASGIApp:
-    """The application behind its checks."""
-    return Guard(app, site.keys, host=host, port=port, read_only=site.read_only)
+@dataclass(frozen=True)
+class SignInSettings:
+    """What a board needs for its visitors to sign in."""
+
+    client: str  # what the identity provider knows the board by
+    secret: str = ""
+    origin: str = ""  # under which people reach it; without one, as it listens
 
 
-def serve(site: Site, listener: socket.socket, *, host: str) -> int:
+def serve(
+    site: Site, listener: socket.socket, *, host: str, signs_in: SignInSettings | None = None
+) -> int:
     """Serve the board until it is stopped; the exit code."""
     host, port = bare_host(host), listener.getsockname()[1]
     app = build_app(site)
-    config = door(guarded(site, app, host=host, port=port), _GRACE_SECONDS)
-    address = url_of(host, listener, f"/?token={site.keys.token}")
+    origin = signs_in.origin if signs_in is not None else ""
+    address = url_of(host, listener, "/")
+    knows: Door = TokenDoor(site.keys, port)
+    if signs_in is None:
+        address += f"?token={site.keys.token}"
+    else:
+        address = f"{origin}/" if origin else address
+        knows = _people(site, signs_in, address.rstrip("/"))
+    guard = Guard(app, knows, host=host, port=port, origin=origin, read_only=site.read_only)
+    config = door(guard, _GRACE_SECONDS)
     return _BoardServer(config, app.state.hub, address).run_on(listener)
+
+
+def _people(site: Site, settings: SignInSettings, origin: str) -> Door:
+    from clew.web.people import PeopleDoor
+
+    sign_in = site.team.sign_in() if site.team is not None else None
+    if site.team is None or sign_in is None:
+        raise UsageError(
+            "Nobody can sign in: there is no team's database, or it knows no identity provider",
+            "Name the database by --database, the provider by: clew team sign-in",
+        )
+    return PeopleDoor(site.team, sign_in, (settings.client, settings.secret), origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,10 @@ from starlette.responses import StreamingResponse
 
 from clew.kit.errors import ClewError
 from clew.kit.jsontext import dumps
+from clew.web.access import still_allowed
+from clew.web.site import site_of
 from clew.web.views.cards import last_log_line, open_runs
+from clew.web.views.fleet import read_fleet
 from clew.web.views.spec import log_part
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ _RECONCILE_SECONDS = 3.0
 _PING_SECONDS = 15.0
 _LOG_LINES = 500
 _MOST_WAITING = 100
+_FLEET_SECONDS = 3.0  # a lease ends without a word
 
 
 class Hub:
@@ -72,6 +77,11 @@ class Hub:
         for queue in self._queues:
             with suppress(asyncio.QueueFull):
                 queue.put_nowait(None)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server stops."""
+        return self._closed
 
     async def _look(self) -> None:
         try:
@@ -116,9 +126,44 @@ class Hub:
             self._next_reconcile = time.monotonic() + _RECONCILE_SECONDS
 
 
+class FleetWatch:
+    """Wakes open pages about the fleet when the database says that something changed there."""
+
+    def __init__(self, site: Site) -> None:
+        self._team = site.team
+        self._pages: set[asyncio.Event] = set()
+        self._thread: threading.Thread | None = None
+
+    def join(self) -> asyncio.Event:
+        """Set whenever something may have changed."""
+        event = asyncio.Event()
+        self._pages.add(event)
+        if self._thread is None or not self._thread.is_alive():
+            loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._listen, args=(loop,), daemon=True)
+            self._thread.start()
+        return event
+
+    def leave(self, event: asyncio.Event) -> None:
+        """The page is gone."""
+        self._pages.discard(event)
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        assert self._team is not None
+        with self._team.orders() as orders:
+            for _ in orders.changes(_FLEET_SECONDS):
+                if not self._pages or loop.is_closed():
+                    return
+                loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for event in self._pages:
+            event.set()
+
+
 async def board_events(request: Request) -> Response:
     """Tell the board when to look again."""
-    return _stream(_events(request.app.state.hub))
+    return _stream(_events(request))
 
 
 async def spec_events(request: Request) -> Response:
@@ -126,7 +171,32 @@ async def spec_events(request: Request) -> Response:
     store = await run_in_threadpool(request.app.state.site.specs)
     offset = request.query_params.get("offset", "")
     start = int(offset) if offset.isdecimal() and len(offset) < 16 else 0
-    return _stream(_events(request.app.state.hub, (store, request.path_params["spec_id"], start)))
+    return _stream(_events(request, (store, request.path_params["spec_id"], start)))
+
+
+async def fleet_events(request: Request) -> Response:
+    """Tell a page about the fleet when what its visitor sees there has changed."""
+    return _stream(_fleet_events(request))
+
+
+async def _fleet_events(request: Request) -> AsyncIterator[str]:
+    watch: FleetWatch = request.app.state.fleet
+    hub: Hub = request.app.state.hub
+    changed, shown = watch.join(), None
+    try:
+        yield _event("hello", {})
+        while not hub.is_closed and await still_allowed(request):
+            with suppress(ClewError):  # the database is away: the page itself shows it
+                now = (await run_in_threadpool(read_fleet, site_of(request))).fingerprint()
+                if shown not in (None, now):
+                    yield _event("changed", {})
+                shown = now
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), _FLEET_SECONDS)
+            changed.clear()
+            yield ": still here\n\n"
+    finally:
+        watch.leave(changed)
 
 
 def _stream(events: AsyncIterator[str]) -> Response:
@@ -135,14 +205,15 @@ def _stream(events: AsyncIterator[str]) -> Response:
 
 
 async def _events(
-    hub: Hub, followed: tuple[SpecStore, str, int] | None = None
+    request: Request, followed: tuple[SpecStore, str, int] | None = None
 ) -> AsyncIterator[str]:
     """What happens; of a spec that is followed, its log from an offset on."""
+    hub: Hub = request.app.state.hub
     queue = await hub.join()
     next_ping = time.monotonic() + _PING_SECONDS
     try:
         yield _event("hello", {})
-        while True:
+        while await still_allowed(request):
             if followed is not None:
                 store, spec_id, offset = followed
                 text, offset = await run_in_threadpool(log_part, store, spec_id, _LOG_LINES, offset)
@@ -152,7 +223,7 @@ async def _events(
             with suppress(TimeoutError):
                 patience = LOOK_SECONDS if followed is not None else _PING_SECONDS
                 news = await asyncio.wait_for(queue.get(), patience)
-                if news is None:
+                if news is None or not await still_allowed(request):
                     return
                 if followed is None or news["event"] == "changed":
                     yield _event(news["event"], news)

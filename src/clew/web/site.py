@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -13,9 +13,11 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from clew.kit.call import SEES
+from clew.kit.errors import ClewError
 from clew.kit.text.display import shown_text
 from clew.kit.times import parse_iso
-from clew.web.security import CSRF_FIELD, Keys
+from clew.web.security import CSRF_FIELD, Keys, Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from clew.history.store.interface import HistoryStore
     from clew.kit.paths import ProjectPaths
     from clew.specs.store.store import SpecStore
+    from clew.team.running.board import TeamBoard
     from clew.work.workspace import Workspace
 
 ACTOR = "web"
@@ -37,7 +40,9 @@ PAGES = (
     ("documents", "/documents", "Documents"),
     ("commands", "/commands", "Commands"),
     ("pulse", "/pulse", "Pulse"),
+    ("fleet", "/fleet", "Fleet"),
 )
+_OF_PROJECT = {"board", "thread", "documents"}
 STATE_WORDS = {
     "ready": "Ready",
     "pending": "Pending",
@@ -48,9 +53,15 @@ STATE_WORDS = {
     "failed": "Failed",
     "completed": "Completed",
     "cancelled": "Cancelled",
+    "leased": "At work",
+    "lost": "Worker silent",
 }
 _AGES = ((60, "s"), (3600, "min"), (86400, "h"), (86400 * 60, "d"), (86400 * 730, "mo"))
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "mo": 86400 * 30, "y": 86400 * 365}
+
+
+class NotAllowed(ClewError):
+    """Something that the visitor's groups do not include."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +73,25 @@ class Site:
     settings: Mapping[str, str] = field(default_factory=dict)
     read_only: bool = False
     is_export: bool = False
+    team: TeamBoard | None = None
+    visitor: Visitor = field(default_factory=lambda: Visitor(""))
 
     @property
     def name(self) -> str:
         """What the project is called: its directory."""
+        if not self.shows_project():
+            return "Clew"
         return shown_text(self.root.name) or str(self.root)
+
+    def shows_project(self, scope: str = "read") -> bool:
+        """Whether the visitor may look at the project itself, or do that much there."""
+        if self.team is None or self.visitor.sees is None:
+            return True
+        return self.team.project is not None and self.visitor.may(scope, self.team.project)
+
+    def shows_machine(self) -> bool:
+        """Whether the visitor may look at what else is on this machine."""
+        return not self.is_export and self.visitor.may("admin")
 
     def specs(self) -> SpecStore:
         """The project's specs."""
@@ -98,15 +123,22 @@ class Site:
         """The name of the project's repository in the index; empty where it is not there."""
         from clew.history.upkeep import own_repo
 
+        if self.team is not None:
+            named = self.team.project
+            return named if named in {repo.name for repo in store.repos()} else ""
         own = own_repo(store, self.root)
         return own.name if own else ""
 
 
 def site_of(request: Request) -> Site:
-    """The site that a request is about."""
+    """The site that a request is about, as far as its visitor may see it."""
     found = request.app.state.site
     assert isinstance(found, Site)
-    return found
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
+    if visitor is None:
+        return found
+    narrowed = {} if visitor.sees is None else {SEES: visitor.sees}
+    return replace(found, visitor=visitor, settings={**found.settings, **narrowed})
 
 
 def form_of(request: Request) -> dict[str, str]:
@@ -125,15 +157,23 @@ def render(request: Request, template: str, /, **values: Any) -> str:
     site = site_of(request)
     common = {
         "site": site,
-        "nav": PAGES,
+        "nav": _nav(site),
         "csrf_field": CSRF_FIELD,
-        "csrf": "" if site.is_export else site.keys.csrf,
-        "can_write": not site.read_only,
+        "csrf": site.visitor.csrf,
+        "can_write": not site.read_only and site.shows_project("write"),
         "notice": request.query_params.get("notice", ""),
         "path": request.url.path,
     }
     environment: Environment = request.app.state.environment
     return environment.get_template(template).render({**common, **values})
+
+
+def _nav(site: Site) -> list[tuple[str, str, str]]:
+    """The pages that this visitor has."""
+    hidden = set() if site.shows_project() else _OF_PROJECT
+    hidden = hidden if site.shows_machine() or site.is_export else {*hidden, "commands"}
+    hidden = hidden if site.team is not None else {*hidden, "fleet"}
+    return [one for one in PAGES if one[0] not in hidden]
 
 
 def back_to(path: str, notice: str = "", **query: str) -> Response:

@@ -55,13 +55,19 @@ def make_project(place):
     return place
 
 
-@contextmanager
-def running_team(postgres, place, issuer, *options, **sign_in):
-    """A server on a database of its own."""
+def filled_place(postgres):
+    """The address of an index with two repositories, of which the second is the server's project."""
     address = postgres.new_place()
     with closing(PostgresHistory.create(address)) as store:
         fill(store, with_secret=True)
         store.update_repo(replace(store.find_repo("secret"), remote_url=REMOTE))
+    return address
+
+
+@contextmanager
+def running_team(postgres, place, issuer, *options, **sign_in):
+    """A server on a database of its own."""
+    address = filled_place(postgres)
     port = free_port()
     resource = f"http://127.0.0.1:{port}/mcp"
     with closing(Records(address)) as records:

@@ -24,6 +24,7 @@ from clew.cli.core.options import (
 from clew.cli.core.render import print_outcome
 from clew.cli.core.streams import write_out
 from clew.cli.specs.repos import repos_options, stores_of
+from clew.cli.team import fleet_now, fleet_table
 from clew.kit.outcome import Outcome, Table
 from clew.specs.store.store import SpecStore
 from clew.work.workspace import Workspace
@@ -338,6 +339,8 @@ def _status(*, brief: bool, include_activity: bool, project: str | None) -> Outc
     counts = lists.status_counts(opened(project), activity=include_activity)
     if brief:
         return Outcome(counts, (lists.brief_status(counts),))
+    fleet, trouble = fleet_now()
+    counts |= {"fleet": fleet} if fleet is not None else {}
     names = [name for name in counts if isinstance(counts[name], int)]
     rows = tuple((name, str(counts[name])) for name in names)
     parts: list[str | Table] = [Table(("status", "specs"), rows)]
@@ -348,7 +351,9 @@ def _status(*, brief: bool, include_activity: bool, project: str | None) -> Outc
             for item in counts["in_progress_activity"]
         )
         parts.append(Table(("id", "title", "spec changed", "log changed"), moved))
-    return Outcome(counts, (*parts, *problem_lines(counts)))
+    if fleet:
+        parts.append(fleet_table(fleet))
+    return Outcome(counts, (*parts, *trouble, *problem_lines(counts)))
 
 
 @command()

@@ -40,12 +40,14 @@ def give_consent(work: Workspace, commands: Iterable[NamedCommand], by: str) -> 
 @flag("--all", "everything", "Approve, or with --revoke take back, everything listed.")
 @flag("--revoke", "Take approvals back.")
 @click.option("--team", metavar="REPO", help="For the workers of a team, in this repository.")
+@flag("--refuse", "With --team: refuse these; orders that need one end.")
 @project_option
 def trust(
     hashes: tuple[str, ...],
     *,
     everything: bool,
     revoke: bool,
+    refuse: bool,
     team: str | None,
     project: str | None,
 ) -> Outcome:
@@ -57,10 +59,13 @@ def trust(
     """
     if revoke and not (hashes or everything):
         raise UsageError("Which approvals?", "Name their hashes, or use --all.")
+    if refuse and (team is None or revoke or not hashes):
+        raise UsageError("--refuse needs --team and hashes, and no --revoke")
     if hashes or everything:
         _refuse_agents()
     if team is not None:
-        return _of_team(team, hashes, everything=everything, revoke=revoke)
+        deed = "refuse" if refuse else "revoke" if revoke else "approve"
+        return _of_team(team, hashes, deed, everything=everything)
     with opened_work(project) as work:
         if revoke:
             return _revoked(work, hashes, everything=everything)
@@ -97,7 +102,7 @@ def _approved(work: Workspace, hashes: tuple[str, ...], *, everything: bool) -> 
     return Outcome(data, tuple(parts))
 
 
-def _of_team(repo: str, hashes: tuple[str, ...], *, everything: bool, revoke: bool) -> Outcome:
+def _of_team(repo: str, hashes: tuple[str, ...], deed: str, *, everything: bool) -> Outcome:
     from clew.cli.access import changing, whoami
     from clew.cli.team import team_address
     from clew.team.database import Database
@@ -107,16 +112,12 @@ def _of_team(repo: str, hashes: tuple[str, ...], *, everything: bool, revoke: bo
         consent = TeamConsent(database)
         chosen = [one.hash for one in consent.commands(repo)] if everything else list(hashes)
         if chosen:
-            deed = "revoke commands" if revoke else "approve commands"
-            with changing(None, deed, project=repo, hashes=chosen):
-                if revoke:
-                    consent.revoke(repo, chosen)
-                else:
-                    consent.approve(repo, chosen, whoami())
+            with changing(None, f"{deed} commands", project=repo, hashes=chosen):
+                consent.decide(deed, repo, chosen, whoami())
         found = consent.commands(repo)
     rows = [{**vars(one), "places": [one.place]} for one in found]
     parts: list[str | Table] = [_table(rows)] if rows else ["No worker has asked for anything."]
-    open_ones = [one.hash[:SHORT] for one in found if one.approved_by is None]
+    open_ones = [one.hash[:SHORT] for one in found if one.is_open]
     if open_ones:
         words = f"clew trust --team {shlex.quote(repo)} {' '.join(open_ones)}"
         parts.append(Hint(f"Approve what you have read: `{words}`"))
@@ -168,12 +169,16 @@ def _table(rows: list[dict[str, Any]]) -> Table:
                 row["hash"][:SHORT],
                 readable(row["command"]),
                 "; ".join(row["places"]),
-                row["approved_by"] or "NOBODY",
+                row["approved_by"] or _refusal(row) or "NOBODY",
                 row["approved_at"] or "",
             )
             for row in rows
         ),
     )
+
+
+def _refusal(row: dict[str, Any]) -> str:
+    return f"REFUSED by {row['refused_by']}" if row.get("refused_by") else ""
 
 
 def _by_text(named: Iterable[NamedCommand]) -> dict[str, list[str]]:

@@ -47,6 +47,11 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _opener = urllib.request.build_opener(_NoRedirects)
 
 
+def opened(asked: str | urllib.request.Request, seconds: float) -> Any:
+    """The answer of an issuer, to be closed; where it would lead elsewhere, a failure."""
+    return _opener.open(asked, timeout=seconds)
+
+
 def check_url(url: str) -> str:
     """An address to which, and from which, nobody else can speak: https, or this very machine."""
     parts = urlsplit(url)
@@ -59,7 +64,7 @@ def check_url(url: str) -> str:
 def document(url: str) -> dict[str, Any]:
     """The JSON object at an address."""
     try:
-        with _opener.open(check_url(url), timeout=_SECONDS) as answer:
+        with opened(check_url(url), _SECONDS) as answer:
             found = json.loads(answer.read(_LARGEST))
     except (OSError, ValueError, RecursionError) as error:
         raise Unavailable(

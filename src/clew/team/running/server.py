@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 
 from clew.catalog.model import Tool
 from clew.history.sync.clones import shown_url
@@ -16,8 +17,9 @@ from clew.kit.jsontext import JsonObject
 from clew.kit.project import find_repository
 from clew.protocol.http.guard import bare_host
 from clew.team.history.store import PostgresHistory
-from clew.team.identity.gate import PERSON, PROGRAM, TeamGate
+from clew.team.identity.gate import TeamGate
 from clew.team.identity.records import Records
+from clew.team.identity.rights import PERSON, PROGRAM
 from clew.team.running.metrics import Metrics
 from clew.team.running.state import TeamState
 from clew.team.syncing.webhooks import comparable, names_of
@@ -46,7 +48,8 @@ class TeamServer:
                     f"People sign in to this team, so --{key.replace('_', '-')} has no place",
                     "Leave it out. A program gets a token by: clew team token create NAME",
                 )
-        self.gate = TeamGate(self._records, sign_in, tools, _project_name(options))
+        project = project_name(options["database"], find_repository(options))
+        self.gate = TeamGate(self._records, sign_in, tools, project)
 
     def close(self) -> None:
         """Close the connections."""
@@ -82,12 +85,11 @@ class TeamServer:
         return self._records.audited(person, client, tool.prefixed_name, arguments)
 
 
-def _project_name(options: Mapping[str, str]) -> str | None:
-    """The name that the repository of the server's project has in the index; None without one."""
-    root = find_repository(options)
+def project_name(address: str, root: Path | None) -> str | None:
+    """The name that the repository of a project has in the index; None without one."""
     url = git_line(root, "config", "--get", "remote.origin.url", check=False) if root else ""
     if root is None or not url:
         return None
-    with PostgresHistory.read(options["database"]) as store:
+    with PostgresHistory.read(address) as store:
         known = {repo.name: repo.remote_url for repo in store.repos()}
     return next(iter(names_of(frozenset({comparable(shown_url(url))}), known)), None)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clew.kit.errors import NotFound
+from clew.kit.errors import Invalid, NotFound
 from clew.specs.model import Spec
 from clew.specs.query.commands import NamedCommand
 from clew.specs.store.config import Config, user_config
@@ -23,20 +23,27 @@ from clew.work.model import AgentChoice
 from clew.work.scheduling.start import Mode, commands_of
 from clew.work.workspace import Workspace
 
-_COLUMNS = "project, hash, command, place, approved_by, approved_at"
+_COLUMNS = "project, hash, command, place, asked_at, approved_by, approved_at, refused_by"
 _LONGEST_PLACE = 500
 
 
 @dataclass(frozen=True)
 class TeamCommand:
-    """A command of a project, and who approved it when."""
+    """A command of a project, and who approved it when, or refused it."""
 
     project: str
     hash: str
     command: str
     place: str
+    asked_at: str
     approved_by: str | None
     approved_at: str | None
+    refused_by: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has decided on it."""
+        return self.approved_by is None and self.refused_by is None
 
 
 class TeamConsent:
@@ -63,12 +70,28 @@ class TeamConsent:
         """Every command of a project that workers came upon, the oldest first."""
         return self._found("project = %s", (project,))
 
+    def every(self) -> list[TeamCommand]:
+        """Every command of every project, the oldest first."""
+        return self._found("true", ())
+
+    def decide(self, deed: str, project: str, hashes: Sequence[str], by: str) -> None:
+        """Approve, refuse or revoke these."""
+        deeds = {
+            "approve": lambda: self.approve(project, hashes, by),
+            "refuse": lambda: self.refuse(project, hashes, by),
+            "revoke": lambda: self.revoke(project, hashes),
+        }
+        if deed not in deeds or not hashes:
+            raise Invalid("Which commands, and what about them?", f"There are: {', '.join(deeds)}.")
+        deeds[deed]()
+
     def approve(self, project: str, hashes: Sequence[str], by: str) -> list[TeamCommand]:
         """Let these run from now on; orders that waited for nothing else go on."""
         chosen = self._chosen(project, hashes)
         with self._database.transaction():
             self._database.run(
-                "UPDATE team_commands SET approved_by = %s, approved_at = now()"
+                "UPDATE team_commands SET approved_by = %s, approved_at = now(), refused_by = NULL,"
+                " refused_at = NULL"
                 " WHERE project = %s AND hash = ANY(%s) AND approved_by IS NULL",
                 (by, project, chosen),
             )
@@ -92,6 +115,23 @@ class TeamConsent:
         )
         return self._found("project = %s AND hash = ANY(%s)", (project, chosen))
 
+    def refuse(self, project: str, hashes: Sequence[str], by: str) -> list[TeamCommand]:
+        """Never let these run; orders that wait for one end, and so do later ones that need it."""
+        chosen = self._chosen(project, hashes)
+        with self._database.transaction():
+            self._database.run(
+                "UPDATE team_commands SET refused_by = %s, refused_at = now(), approved_by = NULL,"
+                " approved_at = NULL WHERE project = %s AND hash = ANY(%s)",
+                (by, project, chosen),
+            )
+            self._database.run(
+                "UPDATE work_orders SET state = 'failed', waits_for = '{}', ended_at = now(), note = %s"
+                " WHERE project = %s AND state = 'paused' AND waits_for && %s",
+                (f"a command that it needs was refused by {by}", project, chosen),
+            )
+            self._database.run("NOTIFY clew_orders")
+        return self._found("project = %s AND hash = ANY(%s)", (project, chosen))
+
     def _chosen(self, project: str, hashes: Sequence[str]) -> list[str]:
         known = [one.hash for one in self.commands(project)]
         if not known:
@@ -106,7 +146,10 @@ class TeamConsent:
             f"SELECT {_COLUMNS} FROM team_commands WHERE {where} ORDER BY asked_at, hash", values
         )
         found = [TeamCommand(*row) for row in rows]
-        return [replace(one, approved_at=str(one.approved_at or "")[:19] or None) for one in found]
+        return [
+            replace(one, asked_at=_moment(one.asked_at) or "", approved_at=_moment(one.approved_at))
+            for one in found
+        ]
 
 
 def team_hash(project: str, command: str) -> str:
@@ -135,6 +178,10 @@ def _agent_commands(config: Config, spec: Spec, options: WorkOptions) -> Iterato
 
 def _words(choice: AgentChoice) -> tuple[str, ...]:
     return choice.command or ((choice.program, *choice.extra) if choice.program else ())
+
+
+def _moment(when: object) -> str | None:
+    return str(when or "")[:19] or None
 
 
 def _storable(text: str) -> str:

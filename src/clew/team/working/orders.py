@@ -100,7 +100,7 @@ class Orders:
             "  AND labels <@ %s AND state = 'waiting' ORDER BY order_id"
             "  LIMIT 1 FOR UPDATE SKIP LOCKED)"
             " UPDATE work_orders o SET state = 'leased', turn = o.turn + 1, worker = %s,"
-            "  request = NULL, leased_until = now() + make_interval(secs => %s)"
+            "  request = NULL, leased_at = now(), leased_until = now() + make_interval(secs => %s)"
             " FROM chosen WHERE o.order_id = chosen.order_id"
             f" RETURNING {', '.join(f'o.{name}' for name in _COLUMNS.split(', '))}",
             (list(agents), list(labels), worker, self._lease),
@@ -138,15 +138,20 @@ class Orders:
         with self.database.transaction():
             # Whoever approves one of them meanwhile waits for this, and then finds the order.
             open_ones = self.database.rows(
-                "SELECT 1 FROM team_commands WHERE project = %s AND hash = ANY(%s)"
+                "SELECT refused_by FROM team_commands WHERE project = %s AND hash = ANY(%s)"
                 " AND approved_by IS NULL FOR SHARE",
                 (order.project, list(hashes)),
             )
+            refusal = next((by for (by,) in open_ones if by is not None), None)
+            waits = bool(open_ones) and refusal is None
             self.database.run(
                 "UPDATE work_orders SET waits_for = %s WHERE order_id = %s",
-                (list(hashes) if open_ones else [], order.order_id),
+                (list(hashes) if waits else [], order.order_id),
             )
-            self.end(order, "paused" if open_ones else "waiting", note if open_ones else None)
+            if refusal is not None:
+                self.end(order, "failed", f"a command that it needs was refused by {refusal}")
+            else:
+                self.end(order, "paused" if waits else "waiting", note if waits else None)
 
     def is_any_open(self) -> bool:
         """Whether anything waits or is worked on."""

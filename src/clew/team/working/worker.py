@@ -153,6 +153,9 @@ class _Turn:
         except _Unapproved as error:
             self._orders.wait_for(self._order, error.hashes, error.message)
             return
+        except _Refused as error:
+            self._orders.end(self._order, "failed", error.message)
+            return
         process = self._start()
         asked = None
         for _ in self._orders.changes(min(_LOOK_SECONDS, self._worker.lease_seconds / 4)):
@@ -224,6 +227,9 @@ class _Turn:
 
     def _approved(self, named: Sequence[NamedCommand]) -> list[TeamCommand]:
         found = TeamConsent(self._orders.database).ask(self._order.project, named)
+        refused = [one for one in found if one.refused_by is not None]
+        if refused:
+            raise _Refused(f"refused by {refused[0].refused_by}: {refused[0].command}")
         missing = [one for one in found if one.approved_by is None]
         if missing and not user_config().flag("work", "trust_checks"):
             raise _Unapproved(self._order.project, missing)
@@ -251,12 +257,14 @@ class _Turn:
         """Put what is committed on the remote, if there is anything new."""
         ref = f"refs/heads/{self._branch}"
         tip = run_git("rev-parse", "--verify", "--quiet", ref, cwd=self._clone, check=False)
-        if not tip or tip.decode().strip() == self._pushed:
+        commit = tip.decode().strip()
+        if not commit or commit == self._pushed:
             return
         # By what was there: a worker whose lease ended unnoticed overwrites nothing.
         lease = f"--force-with-lease={ref}:{self._pushed or ''}"
-        _git("push", "--quiet", lease, "origin", f"{ref}:{ref}", cwd=self._clone)
-        self._pushed = tip.decode().strip()
+        # This commit and not the branch: the agent may have committed again meanwhile.
+        _git("push", "--quiet", lease, "origin", f"{commit}:{ref}", cwd=self._clone)
+        self._pushed = commit
 
     def _send_log(self) -> None:
         log = self._clone / ".chant" / "logs" / f"{self._order.spec_id}.log"
@@ -284,7 +292,7 @@ class _Turn:
         except _Unapproved as error:
             self._orders.wait_for(self._order, error.hashes, error.message)
             return
-        except (ChecksFailed, MergeConflict) as error:
+        except (ChecksFailed, MergeConflict, _Refused) as error:
             self._orders.end(self._order, "failed", error.message)
             return
         self._orders.end(self._order, "finished", f"merged as {merged}")
@@ -296,6 +304,10 @@ class _Unapproved(Conflict):
     def __init__(self, project: str, missing: Sequence[TeamCommand]) -> None:
         super().__init__(f"needs approval of {len(missing)} commands: clew trust --team {project}")
         self.hashes = [one.hash for one in missing]
+
+
+class _Refused(Conflict):
+    """A command that a person of the team refused."""
 
 
 def _git(*words: str, cwd: Path) -> bytes:

@@ -30,6 +30,8 @@ def board(request: Request) -> Response:
     from clew.web.views.cards import MOVES, read_board
 
     site = site_of(request)
+    if not site.shows_project():
+        return back_to("/history")
     try:
         store = site.specs()
     except NotFound as error:

@@ -42,7 +42,8 @@ def show(request: Request) -> Response:
         diff = DiffView()
     site = site_of(request)
     is_here = is_own(store.find_repo(repo).local_path, site.root)
-    asked = requests_of(site.root, commit["sha"]) if is_here and not site.is_export else Requests()
+    reads = is_here and site.shows_machine()
+    asked = requests_of(site.root, commit["sha"]) if reads else Requests()
     return _page(request, commit, diff, _links(store, repo, commit["sha"]), asked)
 
 
@@ -70,7 +71,7 @@ def _spec_of(site: Site, subject: str) -> Any:
     """The spec that the subject names, if this project has it."""
     from clew.thread.why.links import specs_in_message
 
-    found = specs_in_message(subject)
+    found = specs_in_message(subject) if site.shows_project() else []
     try:
         return site.specs().load(found[0].id).head if found else None
     except ClewError:
@@ -93,7 +94,7 @@ def here(request: Request) -> Response:
     if name is not None:
         return RedirectResponse(f"/commits/{path_part(sha)}/in/{path_part(name)}", 307)
     commit, patch = _from_git(site.root, sha)
-    asked = Requests() if site.is_export else requests_of(site.root, commit["sha"])
+    asked = requests_of(site.root, commit["sha"]) if site.shows_machine() else Requests()
     return _page(request, commit, read_diff(patch), {}, asked)
 
 

@@ -29,7 +29,8 @@ def show(request: Request) -> Response:
     """All plots, each with the numbers behind it."""
     site = site_of(request)
     only, plots = _history_plots(site, asks_all="all" in request.query_params)
-    shown = [plot for plot in (*plots, *_spec_plots(site)) if plot]
+    of_specs = _spec_plots(site) if site.shows_project() else []
+    shown = [plot for plot in (*plots, *of_specs) if plot]
     return page(request, "pulse.html", here="pulse", only=only, plots=shown)
 
 

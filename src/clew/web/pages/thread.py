@@ -84,7 +84,7 @@ def _why(request: Request, rooms: Rooms, target: str, repo: str | None) -> Respo
     name = str(pack.more.get("repo", ""))
     sections: dict[str, list[dict[str, str]]] = {}
     for one in pack.statements:
-        if one.source.startswith("session:") and site_of(request).is_export:
+        if one.source.startswith("session:") and not site_of(request).shows_machine():
             continue  # what agents were asked is shared by choice only
         entry = {"text": one.text, "address": address_of(one.source, name)}
         sections.setdefault(one.section, []).append(entry)
