@@ -6,6 +6,8 @@ import pytest
 
 from clew.history.questions.file_history import find_touches
 from clew.history.questions.pickaxe import find_changes
+from clew.history.search.filters import Filters
+from clew.history.search.unsearched import unsearched
 from clew.history.sync.freshness import freshness, freshness_lines
 from clew.history.sync.repositories import register
 from tests.history.index import assert_equals_git, content, new_index, stored_files, sync
@@ -57,9 +59,12 @@ def test_a_partial_clone_is_told_in_one_line_and_remembered(source, tmp_path, ki
     assert sync(store).problems == first.problems
     assert objects(clone) == before
     told = freshness(store, store.repos())
-    assert told["unsearched"] == COMMITS
     assert told["limits"] == {"r": ["partial"]}
-    assert freshness_lines(told)[-1].startswith(f"Not searched: the changes of {COMMITS} commits")
+    unseen = unsearched(store, Filters(), ["word7"])
+    assert unseen["unsearched"] == COMMITS
+    assert f" and {COMMITS - 3} more. Look with: git log" in freshness_lines(told | unseen)[-1]
+    assert unsearched(store, Filters(paths=["f1.txt"], author="nobody"), ["word7"]) == {}
+    assert unsearched(store, Filters(), []) == {}
     assert find_changes(store, "word7")["complete"] is False
 
 

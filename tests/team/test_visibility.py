@@ -149,7 +149,7 @@ QUESTIONS = {
         list(s.with_patch(n, (0, ALWAYS), say, None)) for n in (1, 2) for say in (None, "needle")
     ],
     "words_with": lambda s: s.words_with(MARK, 99),
-    "without_patch": lambda s: s.without_patch(BOTH, (0, ALWAYS), None),
+    "unsearched": lambda s: s.unsearched(WANTED),
     "latest_with_subject": lambda s: [
         s.latest_with_subject(n, name, last_id(n))
         for n in (1, 2) for name in ("Tune main", f"Tune {MARK}")

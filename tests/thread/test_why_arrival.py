@@ -297,13 +297,20 @@ def test_what_is_behind_a_commit_is_not_told_as_later(tmp_path):
 def test_commits_too_large_to_search_are_told_where_one_searches(tmp_path):
     repository = Repository(tmp_path / "shop")
     repository.commit("Add a\n\nThe door creaks.", {"a.txt": "a\n"})
+    large = repository.commit("Add b", {"b.txt": "".join(f"{n:07d}\n" for n in range(1 << 18))})
     add_index(Story(repository))
     rooms = open_rooms({"project": str(repository.path)})
     rooms.own_repo()
-    rooms.unsearched = 3
     assert said(pack_data(why(rooms, "a.txt:1")), "missing") == []
-    missing = recall(rooms, RecallRequest("door creaks")).missing
-    assert "Not searched: the changes of 3 commits, too large or unreadable." in missing
+
+    def told(question, **options):
+        missing = recall(rooms, RecallRequest(question, **options)).missing
+        return [line for line in missing if "not searched whole" in line]
+
+    assert told("door creaks") == []  # a commit has all of it
+    (line,) = told("door hinges")
+    assert line.endswith(f"Look with: git log --no-walk -i -G hinges {large[:12]}")
+    assert told("door hinges", until=1) == []
 
 
 def test_an_example_in_prose_defines_nothing(asked):

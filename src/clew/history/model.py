@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 DEFAULT_IGNORED = ("node_modules/", "vendor/", "dist/", ".git/")
 LARGEST_PATCH = 1024 * 1024
+KEPT_END = 256 * 1024  # of a larger patch, at its beginning and at its end
 PREVIEW_CHARACTERS = 500
 EXCERPT_CHARACTERS = 300
 

@@ -82,13 +82,20 @@ def _passing_index(call: Call) -> Iterator[HistoryStore]:
 
 
 def looked_up(
-    call: Call, work: Callable[[HistoryStore], Any], repos: Collection[str] | None = None
+    call: Call,
+    work: Callable[[HistoryStore], Any],
+    repos: Collection[str] | None = None,
+    unseen: Callable[[HistoryStore, Any], dict[str, Any]] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """What `work` finds in one state of the index, and how fresh that is of these repositories."""
+    """What `work` finds in one state of the index, and how fresh that is of these repositories.
+
+    Beside that, of what was found, what `unseen` says that it may have missed.
+    """
     with index_for(call) as store:
         found = work(store)
         named = [repo for repo in store.repos() if repos is None or repo.name in repos]
-        return _worded(call, found), _worded(call, freshness(store, named))
+        beside = {} if unseen is None else unseen(store, found)
+        return _worded(call, found), _worded(call, freshness(store, named)) | beside
 
 
 def _worded(call: Call, found: Any) -> Any:

@@ -40,7 +40,6 @@ class Rooms:
     history: HistoryStore | None
     specs: SpecStore | None
     missing: dict[str, Statement] = field(default_factory=dict)
-    unsearched: int = 0  # commits of the project's repository whose changes the index does not have
     _repos: dict[str, Repo] = field(default_factory=dict)
 
     def lack(self, source: str, text: str) -> None:
@@ -108,9 +107,7 @@ class Rooms:
 
     def _tell_freshness(self, repo: Repo) -> None:
         assert self.history is not None
-        found = freshness(self.history, [repo])
-        self.unsearched = found.pop("unsearched", 0)
-        lines = freshness_lines(found)
+        lines = freshness_lines(freshness(self.history, [repo]))
         if lines:
             self.lack("history", " ".join(lines))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
 
@@ -127,16 +128,29 @@ def test_a_text_of_any_writing_is_found_in_the_file_that_has_it(tmp_path):
     assert found("diff --git a/b") == found("na\udcefve") == []
 
 
-def test_what_was_too_large_to_search_is_counted(moving, tmp_path):
-    moving.write("large.txt", *(f"needle {number}" for number in range(LARGEST // 8)))
+def test_what_was_too_large_to_search_is_named_where_it_may_be_what_is_looked_for(moving, tmp_path):
+    count = LARGEST // 8
+    moving.write("large.txt", *(f"needle {number}" for number in range(count)))
     moving.commit("large", "large")
     store = index_of(moving, tmp_path / "db")
-    found = find_changes(store, "needle")
+    looked_for = f"needle {count // 2}"
+    found = find_changes(store, looked_for)
+    assert (found["unsearched"], found["complete"], found["commits"]) == (1, False, [])
+    assert found["unsearched_commits"] == [moving["large"][:12]]
+    command = shlex.split(found["unsearched_look"])
+    assert command[:4] == ["git", "log", "--no-walk", "-S"]
+    assert moving["large"] in moving.git(*command[1:])
+    by_pattern = find_changes(store, f"need+le {count // 2}$", regex=True)
+    assert moving["large"] in moving.git(*shlex.split(by_pattern["unsearched_look"])[1:])
 
-    assert (found["unsearched"], found["complete"]) == (1, False)
-    assert moving["large"] not in shas(found)
-    elsewhere = find_changes(store, "needle", paths=["file.py"])
+    elsewhere = find_changes(store, looked_for, paths=["file.py"])
     assert (elsewhere["unsearched"], elsewhere["complete"]) == (0, True)
+    for number in (7, count - 7):  # the ends are searched, with the numbers of their lines
+        (hit,) = find_changes(store, f"needle {number}", paths=["large.txt"])["commits"]
+        assert hit["sha"] == moving["large"]
+        assert f"needle {number}" in hit["lines"][0]["text"]
+        assert hit["lines"][0]["line"] == int(hit["lines"][0]["text"].split()[1]) + 1
+    assert find_changes(store, f"needle {count - 7}")["complete"] is True
 
 
 def test_what_cannot_be_looked_for(store):

@@ -327,15 +327,43 @@ def test_commits_with_a_patch_by_word_path_and_time(store, repo):
 
 
 def test_commits_whose_changes_cannot_be_searched_are_counted(store, repo, other):
-    assert store.without_patch([repo, other], EVER, None) == 0
-    large = commit("Large", ("large.txt", "A", {"added": ["x" * LARGEST_PATCH]}), day=9)
+    def found(repos, **options):
+        return names(store, store.unsearched(CommitFilter(repos, **options)))
+
+    assert found([repo, other]) == []
+    write_large(store, repo)
+    assert found([repo, other]) == ["Broken", "Large"]
+    assert found([repo], paths=path_ids(store, "large")) == ["Large"]
+    assert found([repo], paths=path_ids(store, "src")) == []
+    assert found([repo], committed=(0, START + DAY)) == found([repo], times=(0, START + DAY)) == []
+    everything = store.unsearched(CommitFilter([repo]))
+    assert found([repo], reached=frozenset(everything[:1])) == ["Broken"]
+    assert found([other]) == []
+
+
+def write_large(store, repo):
+    """A commit of which only the ends are kept, and one that git could not read."""
+    lines = ["opening", *(f"middle {number}" for number in range(LARGEST_PATCH // 8)), "closing"]
+    large = commit("Large", ("large.txt", "A", {"added": lines}), day=9)
     with store.writing():
         store.write_commits(repo.repo_id, [large, unread("Broken", day=9)])
-    assert store.without_patch([repo, other], EVER, None) == 2
-    assert store.without_patch([repo], EVER, path_ids(store, "large")) == 1
-    assert store.without_patch([repo], EVER, path_ids(store, "src")) == 0
-    assert store.without_patch([repo], (0, START + DAY), None) == 0
-    assert store.without_patch([other], EVER, None) == 0
+
+
+def test_of_a_large_patch_both_ends_are_searched_and_it_is_never_given_for_the_whole(store, repo):
+    write_large(store, repo)
+    (number,) = store.unsearched(CommitFilter([repo], paths=path_ids(store, "large")))
+    for word in ("opening", "closing"):
+        assert store.saying(word, whole(repo), 9) == [number]
+        dated = store.with_patch(repo.repo_id, EVER, f"{{added}} : {word}", None)
+        assert [one for _, one in dated] == [number]
+    assert store.patch(number) is None
+    ((_, ends),) = store.patches([number])
+    assert ends.startswith(b"diff --git")
+    assert ends.endswith(b"+closing\n")
+    assert len(ends) < LARGEST_PATCH
+    with store.writing():
+        assert store.delete_commits([number]) == 1
+    assert store.saying("opening OR closing", whole(repo), 9) == []
 
 
 def test_the_latest_with_a_subject(store, repo, id_of):

@@ -182,3 +182,19 @@ def test_a_patch_that_two_repositories_share_stays(cm, synced, new_repo, store):
     cm("gc")
 
     assert "1 commits, 1 compared with git, no differences" in cm("verify").out
+
+
+def test_a_large_patch_of_an_earlier_index_is_told_and_mended(cm, synced, db):
+    text = "".join(f"{number:07d}\n" for number in range(1 << 17)) + "closing\n"
+    sha = synced.commit("large.txt", text, "Large")
+    cm("sync")
+    with sqlite3.connect(db) as connection:
+        connection.execute("UPDATE commit_rows SET patch_id = NULL WHERE subject = 'Large'")
+    connection.close()
+
+    assert kinds(cm("verify", "--json", code=1)) == {"ends"}
+    told = cm("pickaxe", "closing").out
+    assert f"git log --no-walk -S closing {sha[:12]}" in told
+    cm("sync", "--full")
+    cm("verify")
+    assert "not searched whole" not in cm("pickaxe", "closing").out

@@ -176,7 +176,7 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     answer = tool.handler({**arguments, **declared.given}, Call(settings=settings))
     data: Any = answer.data
     if isinstance(data, dict) and data.get("freshness"):
-        _tell_freshness(data, declared.table)
+        _tell_freshness(data["freshness"])
     notes = tuple(declared.notes(data)) if declared.notes else ()
     own = view_of(data)
     if own is not None:
@@ -188,14 +188,11 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     return Outcome(data, parts)
 
 
-def _tell_freshness(data: JsonObject, table: str) -> None:
-    """Say what the index does not have; of changes that are not searched, where it finds commits."""
+def _tell_freshness(found: JsonObject) -> None:
+    """Say what the index does not have."""
     from clew.cli.core.streams import say
     from clew.history.sync.freshness import freshness_lines
 
-    found = dict(data["freshness"])
-    if "unsearched" in data or not table.startswith("commits"):
-        found.pop("unsearched", None)
     for line in freshness_lines(found):
         say(line)
 

@@ -106,20 +106,24 @@ def search(
     message:x limit where to search. Without words: all commits that pass the filters, newest
     first.
     """
-    from clew.history.search.search import SearchRequest, page_of_commits
+    from clew.history.search.search import SearchRequest, page_of_commits, unseen_beside
 
     text = " ".join(query)
     if not query and not any(options[name] for name in _NARROWING):
         raise click.UsageError("Give words to look for, or a filter.")
     with _index(options) as store:
+        request = SearchRequest(
+            text if query else None, _asked(options, options["paths"]), sort, place
+        )
         found = page_of_commits(
             store,
-            SearchRequest(text if query else None, _asked(options, options["paths"]), sort, place),
+            request,
             lines=lines,
             limit=limit,
             cursor=options["cursor"],
         )
-        found["freshness"] = _freshness(store, options["repos"])
+        unseen = unseen_beside(store, found, request)
+        found["freshness"] = _freshness(store, options["repos"], unseen)
     shown = _shown_commits(found["commits"], text, max_chars)
     parts = (
         *_some(found),
@@ -210,12 +214,14 @@ def _asked(options: dict[str, Any], paths: tuple[str, ...] = ()) -> Filters:
     )
 
 
-def _freshness(store: HistoryStore, names: tuple[str, ...]) -> dict[str, Any]:
+def _freshness(
+    store: HistoryStore, names: tuple[str, ...], unseen: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """How fresh and whole the index is; said on standard error when it is not."""
     from clew.history.sync.freshness import freshness, freshness_lines
 
     repos = [repo for repo in store.repos() if not names or repo.name in names]
-    found = freshness(store, repos)
+    found = freshness(store, repos) | (unseen or {})
     for line in freshness_lines(found):
         say(line)
     return found

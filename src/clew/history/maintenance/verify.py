@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.history.git.stream import read_commits
-from clew.history.model import CommitMeta, IndexedCommit, Repo
+from clew.history.model import LARGEST_PATCH, CommitMeta, IndexedCommit, Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.diffs import indexed_commits
 from clew.kit.errors import Invalid, Unavailable
@@ -115,6 +115,8 @@ def _compare(report: _Report, store: HistoryStore, repo: Repo, expected: Indexed
         report.add("unread", sha, "git could not read its diff when it was indexed")
     elif commit.files != expected.files:
         report.add("files", sha, "the files differ")
+    elif commit.patch_digest is None and expected.patch_size > LARGEST_PATCH:
+        report.add("ends", sha, "is large, and was indexed before the ends of its patch were kept")
     elif _digest(patch) != expected.patch_digest or commit.patch_digest != expected.patch_digest:
         report.add("patch", sha, "the patch differs")
 

@@ -22,8 +22,9 @@ from clew.history.lookup import bounded, briefs, chosen_repos, time_range
 from clew.history.model import Repo
 from clew.history.search.needles import Needles
 from clew.history.search.pathmatch import matching_paths
+from clew.history.search.unsearched import named_commits
 from clew.history.store.engines import pickaxe_module, read_index
-from clew.history.store.interface import Dated, HistoryStore
+from clew.history.store.interface import CommitFilter, Dated, HistoryStore
 from clew.kit.errors import Invalid, Unavailable
 from clew.kit.text.diff import SECTION, FileDiff, sections
 
@@ -125,12 +126,16 @@ def _search(store: HistoryStore, asked: dict[str, Any]) -> dict[str, Any]:
     hits.sort(reverse=True)
     shown = [one for _, one in _newest_and_first(hits, asked["limit"])]
     lines = {one: _seen(raw, match, wanted, asked) for one, raw in store.patches(shown)}
-    unsearched = store.without_patch(repos, tuple(asked["committed"]), wanted)
+    passing = CommitFilter(repos, paths=wanted, committed=tuple(asked["committed"]))
+    found = {commit_id for _, commit_id in hits}
+    unseen = [one for one in store.unsearched(passing) if one not in found]
+    looked_for = ["-G" if asked["regex"] else "-S", asked["text"]]
     return {
         "total": len(hits),
         "limit": asked["limit"],
-        "complete": complete and not unsearched,
-        "unsearched": unsearched,
+        "complete": complete and not unseen,
+        "unsearched": 0,
+        **named_commits(store, unseen, looked_for),
         "commits": [
             head | lines[one] for head, one in zip(briefs(store, shown), shown, strict=True)
         ],

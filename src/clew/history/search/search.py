@@ -17,8 +17,9 @@ from clew.history.ranking.ranking import Ranker
 from clew.history.search.filters import Filters, resolve_filters
 from clew.history.search.matches import newest
 from clew.history.search.paging import Cursor, fitting
-from clew.history.search.query import PLACES, Query, parse_query, within
+from clew.history.search.query import FIELDS, PLACES, Query, parse_query, within
 from clew.history.search.snippets import snippets
+from clew.history.search.unsearched import unsearched
 from clew.history.store.interface import CommitFilter, HistoryStore, Match, QueryNotUnderstood
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps
@@ -58,6 +59,14 @@ class SearchRequest:
     sort: str = "relevance"
     place: str = "all"
     is_learned: bool = True
+
+    @property
+    def words_of_changes(self) -> list[str]:
+        """The words that it looks for in what commits changed."""
+        if self.text is None or self.place == "message":
+            return []
+        terms = parse_query(self.text).terms
+        return [word for term in terms if term.columns in FIELDS["diff"] for word in term.words]
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,14 @@ def page_of_commits(
     if found.any_word:
         answer["any_word"] = max(0, found.any_word - left_out["commits"])
     return {**answer, "index_changed": True} if found.is_changed else answer
+
+
+def unseen_beside(
+    store: HistoryStore, page: dict[str, Any], asked: SearchRequest
+) -> dict[str, Any]:
+    """What a page of commits may have missed; one that is cut off does not claim to have all."""
+    is_end = page["next_cursor"] is None
+    return unsearched(store, asked.filters, asked.words_of_changes) if is_end else {}
 
 
 def _fit(

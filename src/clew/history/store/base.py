@@ -18,8 +18,8 @@ from clew.kit.errors import Unavailable
 from clew.kit.sqlite import json_list
 
 COUNTED = "c.reachable AND length(c.parents) <= 20"
-# Changes in text that the index does not hold: too large, or git could not read them.
-UNSEARCHED = f"c.patch_id IS NULL AND (c.patch_size > {LARGEST_PATCH} OR c.problem IS NOT NULL)"
+# Changes in text that the index does not hold whole: too large, or git could not read them.
+UNSEARCHED = f"(c.patch_size > {LARGEST_PATCH} OR c.problem IS NOT NULL)"
 RECORD = (
     "c.id, c.sha, c.subject, c.body, a.name, c.author_time, c.commit_time, c.preview, c.reachable"
 )
@@ -134,6 +134,12 @@ def among(repos: Collection[Repo]) -> tuple[str, str]:
     """The condition that a commit is of one of these repositories, and its value."""
     numbers = json_list(repo.repo_id for repo in repos)
     return "c.id >> 32 IN (SELECT value FROM json_each(?))", numbers
+
+
+def whole_patch(blob: bytes, size: int) -> bytes | None:
+    """A stored patch as bytes, if it is all of so many; None if only its ends are kept."""
+    raw = raw_patch(blob)
+    return raw if raw is not None and len(raw) == size else None
 
 
 def raw_patch(

@@ -9,7 +9,15 @@ import zstandard
 
 from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import CommitMeta, FileChange, IndexedCommit
-from clew.history.store.base import AUTHOR, COUNTED, RECORD, SqliteBase, raw_patch, span_of
+from clew.history.store.base import (
+    AUTHOR,
+    COUNTED,
+    RECORD,
+    SqliteBase,
+    raw_patch,
+    span_of,
+    whole_patch,
+)
 from clew.history.store.interface import (
     CommitFilter,
     CommitRecord,
@@ -108,16 +116,17 @@ class SqliteCommits(SqliteBase):
         return dict(rows.fetchall()) if ids else {}
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
-        """A commit's patch; None if it has none, or a larger one."""
+        """A commit's patch; None if it has none, a larger one, or one of which only the ends are kept."""
         row = self.connection.execute(
-            "SELECT p.blob FROM commit_rows c JOIN patch_rows p ON p.patch_id = c.patch_id"
+            "SELECT p.blob, c.patch_size FROM commit_rows c"
+            " JOIN patch_rows p ON p.patch_id = c.patch_id"
             " WHERE c.id = ? AND (? IS NULL OR c.patch_size <= ?)",
             (commit_id, largest, largest),
         ).fetchone()
-        return None if row is None else raw_patch(row["blob"])
+        return None if row is None else whole_patch(*row)
 
     def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """The patches of those of these commits that have one, in this order."""
+        """The patches of those of these commits that have one, or its two ends, in this order."""
         rows = self._tuples().execute(
             "SELECT c.id, p.pack_id, p.start, p.length FROM json_each(?) w"
             " CROSS JOIN commit_rows c ON c.id = w.value"

@@ -317,10 +317,10 @@ class HistoryStore(Protocol):
         """Those paths of each of these commits that the filter asks for, sorted."""
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
-        """A commit's patch; None if it has none, or a larger one."""
+        """A commit's patch; None if it has none, a larger one, or one of which only the ends are kept."""
 
     def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """The patches of those of these commits that have one, in this order."""
+        """The patches of those of these commits that have one, or its two ends, in this order."""
 
     def stored_commit(self, repo_id: int, sha: str) -> tuple[IndexedCommit, bytes | None] | None:
         """One commit as it was written, and its patch."""
@@ -455,10 +455,8 @@ class HistoryStore(Protocol):
     ) -> Iterator[Dated]:
         """Commit time and id of those that count and have a patch, the latest first."""
 
-    def without_patch(
-        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
-    ) -> int:
-        """How many commits that count have changes in text of which the index keeps none."""
+    def unsearched(self, wanted: CommitFilter) -> list[int]:
+        """What passes, counts, and has changes in text not all of which are kept; latest first."""
 
     def latest_with_subject(self, repo_id: int, subject: str, before: int) -> int | None:
         """The latest commit before another that has exactly this subject."""

@@ -231,23 +231,18 @@ class SqliteText(SqliteBase):
             (*values, *span_of(repo_id)),
         )
 
-    def without_patch(
-        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
-    ) -> int:
-        """How many commits that count have changes in text of which the index keeps none."""
-        is_chosen, numbers = among(repos)
+    def unsearched(self, wanted: CommitFilter) -> list[int]:
+        """What passes, counts, and has changes in text not all of which are kept; latest first."""
+        is_chosen, numbers = among(wanted.repos)
+        condition, values = _condition(wanted, "c.id")
         # The index of these few is quicker than that of the times.
-        condition = f"{is_chosen} AND {COUNTED} AND +c.commit_time BETWEEN ? AND ?"
-        values: list[object] = [numbers, *committed]
-        if paths is not None:
-            condition += f" AND {_HAS_PATH}"
-            values.append(json_list(paths))
-        row = self.connection.execute(
-            "SELECT count(*) FROM commit_rows c"  # noqa: S608
-            f" WHERE {UNSEARCHED} AND {condition}",
-            values,
-        ).fetchone()
-        return int(row[0])
+        condition = condition.replace("c.author_time BETWEEN", "+c.author_time BETWEEN")
+        rows = self._tuples().execute(
+            f"SELECT c.id FROM commit_rows c WHERE {UNSEARCHED} AND {is_chosen}"  # noqa: S608
+            f" AND {COUNTED} AND {condition} ORDER BY c.id DESC",
+            (numbers, *values),
+        )
+        return [row[0] for row in rows if wanted.reached is None or row[0] in wanted.reached]
 
     def latest_with_subject(self, repo_id: int, subject: str, before: int) -> int | None:
         """The latest commit before another that has exactly this subject."""

@@ -21,6 +21,7 @@ from clew.history.git.raw_changes import (
 )
 from clew.history.git.stream import DiffReader
 from clew.history.model import (
+    KEPT_END,
     LARGEST_PATCH,
     PREVIEW_CHARACTERS,
     CommitMeta,
@@ -29,6 +30,7 @@ from clew.history.model import (
     Repo,
 )
 from clew.kit.text.diff import count_lines, is_binary_only
+from clew.kit.text.excerpt import both_ends
 from clew.kit.text.redact import redact_patch
 
 _BATCH = 48
@@ -240,8 +242,8 @@ def index_commit(
         FileChange(path, status, old, *count_lines(part))
         for (status, path, old, _, _), part in zip(changes, parts, strict=True)
     )
-    if not patch or len(patch) > LARGEST_PATCH or is_binary_only(patch):
-        return IndexedCommit(meta, files, patch_size=len(patch))
+    if not patch or is_binary_only(patch):
+        return IndexedCommit(meta, files, patch_size=min(len(patch), LARGEST_PATCH))
     return _with_patch(meta, files, patch, compressor)
 
 
@@ -252,12 +254,15 @@ def _with_patch(
     compressor: zstandard.ZstdCompressor,
 ) -> IndexedCommit:
     patch, redactions = redact_patch(patch)
+    size = len(patch)
+    if size > LARGEST_PATCH:
+        patch = both_ends(patch, KEPT_END)
     texts = indexed_texts(patch, len(meta.parents))
     return IndexedCommit(
         meta=meta,
         files=files,
         patch_digest=hashlib.blake2b(patch, digest_size=16).digest(),
-        patch_size=len(patch),
+        patch_size=size,
         patch_blob=compressor.compress(patch),
         preview=patch[: PREVIEW_CHARACTERS * 4].decode("utf-8", "replace")[:PREVIEW_CHARACTERS],
         added_text=texts[0],

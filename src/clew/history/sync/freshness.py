@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from clew.history.git.ref_files import RefFiles, limits
-from clew.history.lookup import page, time_range
+from clew.history.lookup import page
 from clew.history.model import Repo
+from clew.history.search.unsearched import unsearched_line
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError
 
@@ -27,16 +28,13 @@ def freshness(store: HistoryStore, repos: Sequence[Repo]) -> dict[str, Any]:
 
     `stale` is null when that is unknown. Repositories that are not fresh are listed, with
     how many commits are missing where new commits still lie as single files, else null.
-    `limits` names clones that were made without old commits or objects; `unsearched` counts
-    commits whose changes no answer can see, because they are too large or git could not read them.
+    `limits` names clones that were made without old commits or objects.
     """
     outdated = [entry for repo in repos if (entry := _state_of(store, repo))]
     lacking = {repo.name: found for repo in repos if (found := limits(Path(repo.local_path)))}
     beside: dict[str, Any] = {}
     if lacking:
         beside["limits"] = dict(list(lacking.items())[:_MOST_LISTED])
-    if unsearched := store.without_patch(repos, time_range(None, None), None):
-        beside["unsearched"] = unsearched
     if not outdated:
         return {"stale": False, **beside}
     name = f" --repo {outdated[0]['repo']}" if len(outdated) == 1 else ""
@@ -59,13 +57,6 @@ def limit_lines(repo: Repo) -> list[str]:
     return [_LIMITS[one] for one in limits(Path(repo.local_path))]
 
 
-def unsearched_line(count: int) -> str:
-    """How many commits a search does not see, for people."""
-    return (
-        f"Not searched: the changes of {count} commit{'s'[: count != 1]}, too large or unreadable."
-    )
-
-
 def freshness_lines(found: dict[str, Any]) -> list[str]:
     """The same for people; nothing when the index is fresh and whole."""
     lines = []
@@ -76,7 +67,7 @@ def freshness_lines(found: dict[str, Any]) -> list[str]:
     for name, lacking in found.get("limits", {}).items():
         lines += [f"{name}: {_LIMITS[one]}." for one in lacking]
     if "unsearched" in found:
-        lines.append(unsearched_line(found["unsearched"]))
+        lines.append(unsearched_line(found))
     return lines
 
 

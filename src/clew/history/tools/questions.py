@@ -131,9 +131,9 @@ def _unseen(found: JsonObject) -> Iterable[str]:
     if found["total"] > len(found["commits"]) > 1:
         yield "The last one listed is the first of all."
     if found["unsearched"]:
-        from clew.history.sync.freshness import unsearched_line
+        from clew.history.search.unsearched import unsearched_line
 
-        yield unsearched_line(found["unsearched"])
+        yield unsearched_line(found)
     elif not found["complete"]:
         yield "The search was cut short: narrow it with --path, --since or --until."
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 def search(arguments: JsonObject, call: Call) -> Answer:
     """Search commits."""
     from clew.history.reader import looked_up
-    from clew.history.search.search import marked_commits
+    from clew.history.search.filters import Filters
+    from clew.history.search.search import SearchRequest, marked_commits
+    from clew.history.search.unsearched import unsearched
     from clew.kit import jsontext
     from clew.kit.answer import Answer
 
@@ -46,7 +48,12 @@ def search(arguments: JsonObject, call: Call) -> Answer:
     def work(store: HistoryStore) -> tuple[list[JsonObject], int]:
         return marked_commits(store, arguments["query"], limit=limit, **options)
 
-    (found, any_word), fresh = looked_up(call, work, arguments.get("repos"))
+    def unseen(store: HistoryStore, found: tuple[list[JsonObject], int]) -> JsonObject:
+        filters = Filters(**options, by_author_date=True)
+        words = SearchRequest(arguments["query"], filters).words_of_changes
+        return unsearched(store, filters, words) if len(found[0]) < limit else {}
+
+    (found, any_word), fresh = looked_up(call, work, options["repos"], unseen)
     mark = {"any_word": any_word} if any_word else {}
     data = {"result": found, **mark, "freshness": fresh}
     return Answer(jsontext.dumps(found), data=data)
@@ -86,10 +93,18 @@ def patch(arguments: JsonObject, call: Call) -> Answer:
 
 def find(arguments: JsonObject, call: Call) -> Answer:
     """Search with every filter, page by page, with the lines that match."""
+    from functools import partial
+
     from clew.history.reader import looked_up
     from clew.history.search.dates import moment
     from clew.history.search.filters import Filters
-    from clew.history.search.search import MAX_CHARACTERS, SNIPPETS, SearchRequest, page_of_commits
+    from clew.history.search.search import (
+        MAX_CHARACTERS,
+        SNIPPETS,
+        SearchRequest,
+        page_of_commits,
+        unseen_beside,
+    )
     from clew.kit.answer import Answer
 
     asked: JsonObject = {
@@ -114,7 +129,8 @@ def find(arguments: JsonObject, call: Call) -> Answer:
             max_chars=arguments.get("max_chars", MAX_CHARACTERS),
         )
 
-    found, fresh = looked_up(call, work, arguments.get("repos"))
+    unseen = partial(unseen_beside, asked=request)
+    found, fresh = looked_up(call, work, filters.repos, unseen)
     return Answer.of({**found, "freshness": fresh})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.history.git.raw_changes import indexed_texts
 from clew.history.model import CommitMeta, FileChange, IndexedCommit
-from clew.history.store.base import raw_patch
+from clew.history.store.base import raw_patch, whole_patch
 from clew.history.store.interface import (
     CommitFilter,
     CommitRecord,
@@ -103,16 +103,17 @@ class PostgresCommits(PostgresBase):
         }
 
     def patch(self, commit_id: int, largest: int | None = None) -> bytes | None:
-        """A commit's patch; None if it has none, or a larger one."""
+        """A commit's patch; None if it has none, a larger one, or one of which only the ends are kept."""
         row = self.database.row(
-            "SELECT p.blob FROM commit_rows c JOIN patch_rows p ON p.patch_id = c.patch_id"
+            "SELECT p.blob, c.patch_size FROM commit_rows c"
+            " JOIN patch_rows p ON p.patch_id = c.patch_id"
             " WHERE c.id = %s AND (%s::bigint IS NULL OR c.patch_size <= %s)",
             (commit_id, largest, largest),
         )
-        return None if row is None else raw_patch(row[0])
+        return None if row is None else whole_patch(*row)
 
     def patches(self, ids: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """The patches of those of these commits that have one, in this order."""
+        """The patches of those of these commits that have one, or its two ends, in this order."""
         wanted = list(ids)
         for start in range(0, len(wanted), _PATCHES):
             part = wanted[start : start + _PATCHES]

@@ -330,19 +330,15 @@ class PostgresText(PostgresBase):
         """Not known: the words of a team's texts are too many to be looked through."""
         return None
 
-    def without_patch(
-        self, repos: Collection[Repo], committed: tuple[int, int], paths: Collection[int] | None
-    ) -> int:
-        """How many commits that count have changes in text of which the index keeps none."""
-        condition = f"{of_repos(repos)} AND {COUNTED} AND c.commit_time BETWEEN %s AND %s"
-        values: list[object] = [*committed]
-        if paths is not None:
-            condition += f" AND {_HAS_PATH}"
-            values.append(list(paths))
-        row = self.database.row(
-            f"SELECT count(*) FROM commit_rows c WHERE {UNSEARCHED} AND {condition}", values
+    def unsearched(self, wanted: CommitFilter) -> list[int]:
+        """What passes, counts, and has changes in text not all of which are kept; latest first."""
+        condition, values = _condition(wanted)
+        rows = self.database.rows(
+            f"SELECT c.id FROM commit_rows c WHERE {UNSEARCHED} AND {of_repos(wanted.repos)}"
+            f" AND {COUNTED} AND {condition} ORDER BY c.id DESC",
+            values,
         )
-        return 0 if row is None else int(row[0])
+        return [row[0] for row in rows if wanted.reached is None or row[0] in wanted.reached]
 
     def _all_with_patch(self, span: Span, condition: str, values: list[object]) -> Iterator[Dated]:
         low, high = span

@@ -14,7 +14,8 @@ from clew.commands.search.search import ALL_AGENTS
 from clew.commands.search.search import search as search_commands
 from clew.history.lookup import chosen_repos, patch_text
 from clew.history.model import Repo
-from clew.history.sync.freshness import unsearched_line
+from clew.history.search.filters import Filters
+from clew.history.search.unsearched import unsearched, unsearched_line
 from clew.kit.errors import ClewError, Invalid
 from clew.kit.text.display import clipped, excerpt
 from clew.kit.times import day_text
@@ -106,7 +107,7 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     lists: dict[str, _Ranked] = {}
     skipped: list[str] = []
     if COMMIT in request.kinds:
-        lists[COMMIT] = _commits(rooms, request, skipped)
+        lists[COMMIT] = _commits(rooms, request, words, skipped)
     wanted = [kind for kind in (SPEC, RUN, DOCUMENT) if kind in request.kinds]
     if wanted and not request.repos:
         lists |= _texts(rooms, request, words, wanted)
@@ -117,8 +118,6 @@ def recall(rooms: Rooms, request: RecallRequest) -> Recalled:
     best = interleaved(lists, _SHARES)
     shown = [make(rooms, words, score) for make, score in best[: max(0, min(request.limit, _MOST))]]
     missing = [one.text for one in rooms.missing.values() if _matters(one.source, request.kinds)]
-    if rooms.unsearched and COMMIT in request.kinds:
-        missing.append(unsearched_line(rooms.unsearched))
     return Recalled(shown, len(best), [*missing, *(commands_of("clew", one) for one in skipped)])
 
 
@@ -196,7 +195,7 @@ def _is_elsewhere(rooms: Rooms, name: str) -> bool:
     return own is None or own.name != name
 
 
-def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranked:
+def _commits(rooms: Rooms, request: RecallRequest, words: list[str], skipped: list[str]) -> _Ranked:
     own = rooms.own_repo()  # notes it if the repository is not indexed, or the index is stale
     found_by_git: _Ranked = []
     if own is not None and not rooms.is_indexed(own) and request.repos in ((), (own.name,)):
@@ -207,7 +206,12 @@ def _commits(rooms: Rooms, request: RecallRequest, skipped: list[str]) -> _Ranke
         repos = [] if found_by_git else chosen_repos(history, _asked_repos(own, request))
         search = Search(history, repos, request.since, request.until)
         found = search.related(request.text[:_LONGEST_QUERY], _EACH) if repos else []
-    skipped += search.skipped
+        unseen: dict[str, Any] = {}
+        if not any(one.share >= 1 for one in found):  # else one commit has all that was asked for
+            names = [repo.name for repo in repos]
+            filters = Filters(names, since=request.since, until=request.until, by_author_date=True)
+            unseen = unsearched(history, filters, words)
+    skipped += [*search.skipped, *([unsearched_line(unseen)] if unseen else [])]
     covered = 0.0
     ranked_commits: _Ranked = []
     for one in reversed(found):  # the ranking decides: none counts for less than one below it
