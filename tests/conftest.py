@@ -83,3 +83,8 @@ def team_database(postgres):
     address = postgres.new_place()
     yield address
     postgres.drop_place(address)
+
+
+def pytest_xdist_auto_num_workers():
+    """Two more than cores: a third of the time tests wait for processes, locks and browsers."""
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else None
