@@ -16,6 +16,7 @@ from clew.work.agents.options import WorkOptions
 from clew.work.journal.status_files import read_agent_status, write_views
 from clew.work.model import AgentChoice
 from clew.work.paths import STATUS_FILE
+from clew.work.worktrees.worktrees import remove
 
 FENCED = WorkOptions(sandbox="worktree")
 
@@ -75,6 +76,57 @@ true
     assert len(house.work.journal.history(run.run_id)) > 3
     assert "the fence stopped a write" in log
     assert "the fence kept this from the home: .bashrc" in log
+
+
+# Each would have Clew's own git, which has no fence, run a filter of the agent's.
+SETTINGS = """
+git config -f evil/config filter.x.clean 'touch {mark}; cat'
+echo '* filter=x' > .gitattributes
+touch a.txt
+"""
+LEADING_GIT_ASTRAY = {
+    "git-file": """
+cp -r $(git rev-parse --git-common-dir)/. evil
+cp $(git rev-parse --git-dir)/HEAD $(git rev-parse --git-dir)/index evil
+git config -f evil/config core.worktree "$PWD"
+rm -f .git; echo "gitdir: $PWD/evil" > .git
+""",
+    "common-directory": """
+own=$(git rev-parse --git-dir)
+cp -r $(git rev-parse --git-common-dir)/. evil
+echo "$PWD/evil" > $own/new; mv -f $own/new $own/commondir; echo "$PWD/evil" > $own/commondir
+""",
+    "worktree-settings": """
+own=$(git rev-parse --git-dir)
+mkdir evil; touch evil/config
+git config -f evil/config filter.x.clean 'touch {mark}; cat'
+cp -f evil/config $own/config.worktree; mv -f evil/config $own/config.worktree; mkdir -p evil
+""",
+}
+
+
+@needs_fence
+@pytest.mark.parametrize("way", LEADING_GIT_ASTRAY)
+def test_an_agent_cannot_lead_the_git_of_clew_to_other_settings(house, tmp_path, way):
+    house.repo.git("config", "core.repositoryFormatVersion", "1")
+    house.repo.git("config", "extensions.worktreeConfig", "true")
+    mark, script = tmp_path / "escaped", house.root / "attack.sh"
+    script.write_text((LEADING_GIT_ASTRAY[way] + SETTINGS + "true\n").format(mark=mark))
+    house.spec("001", "edit a.txt", "commit a.txt", f"shell {script}", "tick")
+    run = house.done("001", options=FENCED)
+    assert ".gitattributes" in run.failure  # so that git did look at what the agent left
+    assert not mark.exists()
+
+
+def test_a_branch_that_is_a_name_for_another_goes_alone(house):
+    """An agent may write to its own branch; Clew removes it when everything of it is merged."""
+    house.spec("001", "edit a.txt", "commit a.txt", "tick")
+    run = house.done("001")
+    house.repo.git("symbolic-ref", f"refs/heads/{run.branch}", "refs/heads/main")
+    before = house.repo.text("rev-parse", "main")
+    remove(house.root, "001", ("main",), force=True)
+    assert house.repo.text("rev-parse", "main") == before
+    assert house.repo.text("branch", "--list", run.branch) == ""
 
 
 @needs_fence

@@ -280,7 +280,9 @@ def remove(
             run_git("worktree", "remove", "--force", "--", owner.path, cwd=root)
         tip = branch_tip(root, owner.branch)
         if tip is not None:
-            run_git("update-ref", "-d", f"refs/heads/{owner.branch}", tip, cwd=root)
+            # An agent could have made it a name for another branch, which then would go.
+            words = ("update-ref", "--no-deref", "-d", f"refs/heads/{owner.branch}")
+            run_git(*words, tip, cwd=root)
         _owner_file(home, spec_id).unlink(missing_ok=True)
         note_setup(root, spec_id)
     return kept

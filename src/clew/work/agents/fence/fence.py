@@ -104,7 +104,10 @@ def sandbox_of(name: str, permission: str, asked: str | None) -> str:
 def fence_of(
     paths: ProjectPaths, run: Run, worktree: Path, git_directories: Iterable[str]
 ) -> Fence:
-    """The fence of a run's agent; where none can be had, why. A strict one is never left out."""
+    """The fence of a run's agent; where none can be had, why. A strict one is never left out.
+
+    The first of the git directories is the worktree's own.
+    """
     choice = run.plan.agent
     if choice.sandbox not in (WORKTREE, STRICT):
         if choice.permission in agent_named(choice.name).fenced_itself:
@@ -200,9 +203,18 @@ class _Places:
         return [*found, *_extra(user_config(), "sandbox_write")]
 
     def sealed(self) -> list[Path]:
-        """What stays as it is though it lies among what is written: the journal."""
+        """What stays as it is though it lies among what is written: the journal, the way to settings.
+
+        Those that git finds from the worktree could name programs, which Clew's own git would run.
+        """
         journal = ProjectPaths(self.root).journal
-        return [journal.with_name(journal.name + end) for end in ("", "-wal", "-shm")]
+        found = [journal.with_name(journal.name + end) for end in ("", "-wal", "-shm")]
+        for directory in map(Path, self.git_directories[:1]):
+            settings = directory / "config.worktree"
+            settings.touch()  # what is not there could be made
+            found += [self.worktree / ".git", directory / "commondir", directory / "gitdir"]
+            found.append(settings)
+        return found
 
     def copied(self) -> Iterator[Path]:
         """The agent's own files; they are replaced whole, which a mounted file does not allow."""
