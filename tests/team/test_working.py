@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +16,7 @@ import pytest
 from clew.history.model import Repo
 from clew.team.history.store import PostgresHistory
 from clew.team.working.orders import Orders
+from clew.work.processes import environment
 from tests.support.repos import Repository, trust_everything
 from tests.support.waiting import wait_until
 
@@ -271,3 +275,62 @@ def change_main(fleet, before, after):
     config.write_text(config.read_text().replace(before, after))
     subprocess.run(["git", "-C", str(copy), "commit", "-qam", "Change a command"], check=True)
     subprocess.run(["git", "-C", str(copy), "push", "-q"], check=True)
+
+
+def test_a_pause_breaks_off_the_checks_of_a_merge(wary):
+    change_main(wary, "test ! -e", f"touch {wary.mark}.runs; sleep 600; test ! -e")
+    order = wary.orders.add("house", "001", "default")
+    wary.start("--trust-commands")
+    wait_until(lambda: wary.mark.with_name("ran.runs").exists(), limit=120)
+    wary.orders.ask(order.order_id, "pause")
+    wait_until(lambda: state_of(wary, order)[0] == "paused", limit=120)
+    assert state_of(wary, order)[1] == (
+        "pause during the checks of the merge: git fetch origin chant/001"
+    )
+    assert wary.git("show", "chant/001:made-001.txt") == "made\n"
+
+
+# Run by an interpreter that everybody may use: the one of these tests may be its owner's alone.
+PYTHON = shutil.which("python3", path="/usr/bin:/bin")
+HOLDER = f"""
+import sys, time
+from contextlib import suppress
+_SET_DUMPABLE = {environment._SET_DUMPABLE}
+{inspect.getsource(environment.keep_from_neighbours)}
+if sys.argv[1] == "hides":
+    keep_from_neighbours()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can hide an environment")
+@pytest.mark.skipif(PYTHON is None, reason="no python3 that every user may run")
+@pytest.mark.parametrize("how", ["hides", "shows"])
+def test_a_process_beside_a_worker_cannot_read_its_environment(how):
+    user = "nobody" if os.geteuid() == 0 else None
+    with subprocess.Popen(
+        [PYTHON, "-c", HOLDER, how], env={"CLEW_DATABASE": "postgresql://x:hush@db/x"},
+        user=user, cwd="/", stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout.readline() == "ready\n"
+            done = subprocess.run(
+                ["cat", f"/proc/{process.pid}/environ"],
+                user=user, cwd="/", capture_output=True, text=True, check=False,
+            )  # fmt: skip
+        finally:
+            process.kill()
+    assert ("hush" in done.stdout) == (how == "shows"), done.stderr
+    assert (done.returncode == 0) == (how == "shows"), done.stderr
+
+
+def test_a_worker_takes_no_password_that_agents_can_read(wary):
+    address = wary.address.replace("clew@", "clew:hush@")
+    done = subprocess.run(
+        [sys.executable, "-m", "clew", "worker", "--queue", "work", "--once", "--database", address],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "CLEW_DATABASE" in done.stderr
+    assert "hush" not in done.stderr

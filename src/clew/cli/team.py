@@ -205,6 +205,8 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
 @team_database_option
 def worker(queue: str, database: str | None, **options: Any) -> Outcome:
     """Work for a team: any number of these, on any number of machines."""
+    if queue == "work" and database is not None:
+        _refuse_shown_password(database)
     address = team_address(database)
     open_index(address).repos()  # refuses a database that this program does not fit
     if queue == "work":
@@ -314,15 +316,28 @@ def _orders(database: str | None) -> Iterator[Orders]:
         yield found
 
 
+def _refuse_shown_password(address: str) -> None:
+    """Every process of a machine can read command lines, so an agent can."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    if conninfo_to_dict(address).get("password"):
+        raise Invalid(
+            "Agents of this worker could read the password in --database",
+            "Put the address into CLEW_DATABASE, which a worker hides from them.",
+        )
+
+
 def _run_work(address: str, options: dict[str, Any]) -> None:
     from clew.team.history.store import local_place
     from clew.team.working.merging import SECRETS
     from clew.team.working.worker import WorkWorker
+    from clew.work.processes.environment import keep_from_neighbours
 
     name = f"{socket.gethostname()}:{os.getpid()}"
     agents = tuple(options["agents"].split(","))
     place = options["place"] or local_place(address).parent / "work"
     tell = _teller(options)
+    keep_from_neighbours()
     for secret in SECRETS[:2]:
         os.environ.pop(secret, None)
     worker = WorkWorker(

@@ -275,11 +275,15 @@ def migrate(database: Database, *more: Callable[[Database], None]) -> None:
                 database.script(script)
                 database.run("DELETE FROM clew_schema")
                 database.run("INSERT INTO clew_schema VALUES (%s, %s)", (number, _OLDEST))
+        if version <= len(migrations()):
+            database.run("UPDATE clew_schema SET oldest = %s", (_OLDEST,))
         for make in more:
             make(database)
 
 
-_OLDEST = 1  # the oldest program that works on the schema as it is now
+# The oldest program that works on the schema as it is now: those before it know of no consent, and
+# their workers would run what nobody approved.
+_OLDEST = 5
 
 
 def require_schema(database: Database) -> None:

@@ -11,6 +11,7 @@ from clew.kit.errors import Unavailable
 from clew.team import database as database_module
 from clew.team.database import Database, migrate, migrations, require_schema, schema_version
 from clew.team.history.store import PostgresHistory
+from clew.team.working.orders import Orders
 
 
 def test_several_at_once_make_the_tables_once(team_database):
@@ -62,6 +63,23 @@ def test_a_version_that_cannot_is_refused(newer):
         require_schema(newer)
     with pytest.raises(Unavailable, match="newer Clew"):
         migrate(newer)
+
+
+def test_a_worker_that_does_not_know_the_schema_gets_nothing_more(newer):
+    with closing(Orders(newer.address)) as orders:
+        orders.add("house", "001", "default")
+        newer.run("UPDATE clew_schema SET oldest = version")
+        with pytest.raises(Unavailable, match="newer Clew"):
+            orders.lease("a worker that began before", ["default"])
+        assert [one.state for one in orders.all()] == ["waiting"]
+
+
+def test_programs_that_know_no_consent_are_refused(team_database, monkeypatch):
+    PostgresHistory.create(team_database).close()
+    known = migrations()[:4]
+    monkeypatch.setattr(database_module, "migrations", lambda: known)
+    with pytest.raises(Unavailable, match="newer Clew"):
+        PostgresHistory.read(team_database)
 
 
 def test_a_new_program_waits_for_its_schema(team_database, monkeypatch):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from clew.kit.errors import Conflict, Unavailable
+from clew.kit.errors import Cancelled, Conflict, Unavailable
 from clew.kit.git import GitError, git_line, run_git, run_network_git
 from clew.kit.text.display import clipped
 from clew.specs.store.config import load_config
@@ -16,6 +18,7 @@ from clew.work.model import WorktreeSettings
 
 _PROTOCOLS = ("https", "http", "ssh", "git", "file")
 _TRIES = 5
+_LOOK_SECONDS = 2.0
 # What leads to the team's database: nothing that a project names is told.
 SECRETS = ("CLEW_DATABASE", "CLEW_DATABASE_READ", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
 _NOBODY = {"GIT_COMMITTER_NAME": "Clew", "GIT_COMMITTER_EMAIL": "clew@localhost",
@@ -24,6 +27,14 @@ _NOBODY = {"GIT_COMMITTER_NAME": "Clew", "GIT_COMMITTER_EMAIL": "clew@localhost"
 
 class MergeConflict(Conflict):
     """Main and the branch changed the same lines."""
+
+
+class Stopped(Conflict):
+    """Somebody asked to pause, to hand over or to cancel while checks ran."""
+
+    def __init__(self, request: str) -> None:
+        super().__init__(f"{request} during the checks of the merge")
+        self.request = request
 
 
 class ChecksFailed(Conflict):
@@ -36,8 +47,9 @@ def merge_to_remote(
     """Move the remote's main on to a merge of the branch; the commit it is now.
 
     The project's merge checks run on exactly that commit, once `allow` lets their texts pass. The lock
-    of the project keeps workers from racing for nothing; git's own comparison of what main was keeps
-    everybody else's pushes.
+    of the project is held meanwhile: main can move on by one checked merge at a time, so workers that
+    checked beside each other would all but one have to begin again. It is no more than that: a worker
+    that loses it with its connection overwrites nothing, since git compares what main was.
     """
     main = git_line(clone, "symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix(
         "origin/"
@@ -51,7 +63,7 @@ def merge_to_remote(
                 return done
             base = git_line(clone, "rev-parse", f"refs/remotes/origin/{main}")
             made = _merged(clone, base, branch, order)
-            _check(clone, base, made, order, allow)
+            _check(clone, base, made, order, allow, _Asked(orders, order))
             orders.renew(order)
             lease = f"--force-with-lease=refs/heads/{main}:{base}"
             try:
@@ -84,8 +96,30 @@ def _merged(clone: Path, base: str, branch: str, order: Order) -> str:
     return run_git(*words, cwd=clone, variables=_NOBODY).decode().strip()
 
 
+class _Asked:
+    """What is asked of an order while its checks run; looked at once in a while."""
+
+    def __init__(self, orders: Orders, order: Order) -> None:
+        self._orders, self._order = orders, order
+        self._next = 0.0
+        self.request: str | None = None
+
+    def __call__(self) -> bool:
+        """Whether to break off."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LOOK_SECONDS
+            with suppress(Unavailable):  # the database is away: the check goes on
+                self.request = self._orders.renew(self._order)
+        return self.request is not None
+
+
 def _check(
-    clone: Path, base: str, made: str, order: Order, allow: Callable[[Sequence[str]], None]
+    clone: Path,
+    base: str,
+    made: str,
+    order: Order,
+    allow: Callable[[Sequence[str]], None],
+    asked: _Asked,
 ) -> None:
     """Run the merge checks that main has now: a branch does not choose what it is held to."""
     tree = integration_tree(clone, base, WorktreeSettings(), clone.parent / "merging")
@@ -99,7 +133,10 @@ def _check(
     for number, command in enumerate((*setup, *commands)):
         if number == len(setup):
             show_commit(tree, made)
-        said = failed_check(tree, command, seconds=seconds, variables=variables)
+        try:
+            said = failed_check(tree, command, seconds=seconds, variables=variables, stop=asked)
+        except Cancelled:
+            raise Stopped(asked.request or "pause") from None
         if said is not None:
             raise ChecksFailed(f"The check failed on top of main: {command}\n{clipped(said, 2000)}")
 

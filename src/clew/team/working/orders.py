@@ -16,7 +16,7 @@ from zlib import crc32
 import psycopg
 
 from clew.kit.errors import Conflict, NotFound, Unavailable
-from clew.team.database import Database
+from clew.team.database import Database, require_schema
 
 _CHANNEL = "clew_orders"
 _LEASE_SECONDS = 30.0
@@ -90,8 +90,10 @@ class Orders:
     def lease(self, worker: str, agents: Sequence[str], labels: Sequence[str] = ()) -> Order | None:
         """The oldest order that this worker may take: its agent, and every label it asks for.
 
-        One statement of one transaction: of any number of workers, one gets it.
+        One statement of one transaction: of any number of workers, one gets it. A database that was
+        migrated past what this program knows gives it nothing more.
         """
+        require_schema(self.database)
         row = self.database.row(
             "WITH ended AS (UPDATE work_orders SET state = 'waiting', worker = NULL,"
             "  leased_until = NULL, note = 'interrupted: ' || coalesce(worker, '?')"

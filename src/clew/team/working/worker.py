@@ -31,6 +31,7 @@ from clew.team.working.merging import (
     SECRETS,
     ChecksFailed,
     MergeConflict,
+    Stopped,
     merge_to_remote,
     merged_as,
 )
@@ -291,6 +292,10 @@ class _Turn:
             )
         except _Unapproved as error:
             self._orders.wait_for(self._order, error.hashes, error.message)
+            return
+        except Stopped as error:
+            note = f"{error.message}: git fetch origin {self._branch}"
+            self._orders.end(self._order, _STOPPED[error.request], note)
             return
         except (ChecksFailed, MergeConflict, _Refused) as error:
             self._orders.end(self._order, "failed", error.message)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from clew.kit.git import INHERITED_LOCATION
@@ -30,9 +32,24 @@ _OF_A_SESSION = (
     "AI_AGENT|CURSOR_AGENT|CURSOR_TRACE_ID",
     "CLEW_(?:TOOLSETS|TOOLS|EXCLUDE_TOOLS|READ_ONLY|EXTENDED)|OLDPWD",
 )
+_SET_DUMPABLE = 4  # PR_SET_DUMPABLE
 _SESSION = re.compile("|".join(_OF_A_SESSION))
 # A shell of this host hides the user's own git configuration from what runs in it.
 _HIDES_GIT_CONFIG = "GEMINI_CLI"
+
+
+def keep_from_neighbours() -> None:
+    """Let no other process of this user read the environment and memory of this one (Linux).
+
+    Leaving a variable out of what children get is not enough: `/proc` shows what a process was started
+    with. Programs that this one starts are as readable as ever.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):  # a C library without it
+        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def child_environment(cwd: Path, added: Mapping[str, str] | None = None) -> dict[str, str]:
