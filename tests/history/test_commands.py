@@ -74,6 +74,7 @@ def test_the_whole_way(commands, repository):
     second = commands.ok("sync")
     assert "Syncing 'project'... 0 indexed, 2 already indexed\n" in second
     assert "Tip:" not in second
+    assert commands.ok("sync", "project") == second, "a repository may be named by its place"
     sha = repository.head()
     printed = commands.ok("show", "project", sha)
     assert printed.startswith(f"{sha} 2023-11-14 Test\n    Second\n    With a body\nM a.txt\n")

@@ -21,7 +21,7 @@ from clew.cli.core.surroundings import Surroundings
 from clew.kit.call import Call
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import PLAIN_DIFF, run_git
-from clew.kit.outcome import Day, Outcome, Table
+from clew.kit.outcome import Day, Hits, Outcome, Table
 
 _MOST_FILES = 100
 
@@ -142,4 +142,4 @@ def _log_parts(commits: list[dict[str, Any]], total: int) -> tuple[str | Table, 
     if not rows:
         return ("Nothing found.",)
     more = (f"{len(rows)} of {total}; --limit shows more.",) if total > len(rows) else ()
-    return (Table(("date", "commit", "author", "subject"), rows), *more)
+    return (Hits(("date", "commit", "author", "subject"), rows), *more)

@@ -20,6 +20,11 @@ class Table:
     title: str = ""
 
 
+@dataclass(frozen=True)
+class Hits(Table):
+    """A table whose rows speak for themselves: in a pipe, one short line each without headings."""
+
+
 class Day(str):
     """A day as a cell or in a text; a terminal may show how long ago it was."""
 

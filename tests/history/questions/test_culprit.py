@@ -149,6 +149,7 @@ def test_hunks_are_chosen_by_file_kind_and_text_and_never_cut(shop, story):
     assert [one["path"] for one in named["hunks"]] == ["tests/test_store.py"]
     (said,) = commit_hunks(shop, "shop", [story["fix"]], text="net or")["commits"]
     assert [one["path"] for one in said["hunks"]] == ["src/store.py"]
+    assert (said["body"], said["files"]) == (None, []), "only what has the text was asked for"
     small = commit_hunks(shop, "shop", both, max_chars=10)["commits"]
     assert [(len(one["hunks"]), one["left_out"]) for one in small] == [(1, 1), (0, 2)]
     assert small[0]["hunks"][0] == fix["hunks"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import pytest
@@ -147,10 +148,34 @@ def test_filters_are_options(story, database, capsys):
     asked += ["--repo", "demo", "--path", "core", "--direction", "added"]
     assert run(group, "commitmux", [*asked, "--db", str(database)]) == 0
     printed = capsys.readouterr().out
-    assert "Mend the config" in printed
+    row = printed.splitlines()[0]
+    assert re.fullmatch(r"\S+ demo \w{12} \+\d+ -\d+ src/core.py:\d+ Mend the config.*", row)
     assert "1 of " in printed
     assert run(group, "commitmux", ["owners", "--repo", "nope", "--db", str(database)]) == 1
     assert "Repo 'nope' not found" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("inside")
+def test_in_a_repository_the_next_call_need_not_name_it(story, database, capsys):
+    group = build_group("clew")
+    for words, named in (([], ""), (["--repo", "demo"], "demo ")):
+        asked = ["history", "pickaxe", "alpha", *words, "--db", str(database)]
+        assert run(group, "clew", asked) == 0
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith(f"Next: clew history hunks {named}")
+        assert ("demo" in last) == bool(named)
+
+
+def test_hunks_with_a_text_are_only_those(story, database, capsys):
+    group = build_group("commitmux")
+    asked = ["hunks", "demo", story["frob"], "--db", str(database), "--text"]
+    assert run(group, "commitmux", [*asked, "frobnicate"]) == 0
+    head, path, hunk, *_ = capsys.readouterr().out.splitlines()
+    assert head.startswith(story["frob"][:12])
+    assert "/" in path
+    assert hunk.startswith("@@ ")
+    assert run(group, "commitmux", [*asked, "no such text"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "No hunk changes this text."
 
 
 def test_a_diff_comes_from_a_file(story, database, capsys, tmp_path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.core.streams import write_out
 from clew.cli.core.terminal import is_terminal, styled, wrapped
-from clew.kit.outcome import Day, Drawn, Hint, Outcome, Table
+from clew.kit.outcome import Day, Drawn, Hint, Hits, Outcome, Table
 from clew.kit.text.display import shown_text, terminal_text
 from clew.kit.times import ago_text
 
@@ -52,7 +52,24 @@ def _part_text(part: str | Table) -> str:
         return styled(wrapped(terminal_text(own_commands(part))), dim=True)
     if isinstance(part, str):
         return part if isinstance(part, Drawn) else terminal_text(part)
-    return _drawn(_without_empty(part)) if is_terminal(sys.stdout) else plain_table(_safe(part))
+    if is_terminal(sys.stdout):
+        return _drawn(_without_empty(part))
+    return _plain_hits(part) if isinstance(part, Hits) else plain_table(_safe(part))
+
+
+def _plain_hits(hits: Hits) -> str:
+    """One line for each hit, as short as it can be: no headings, no padding, no authors."""
+    signs = [
+        (column if column in ("+", "-") else "", column == "author") for column in hits.columns
+    ]
+    return "\n".join(
+        " ".join(
+            f"{sign}{terminal_text(cell)}"
+            for cell, (sign, is_author) in zip(row, signs, strict=True)
+            if cell and not is_author
+        )
+        for row in hits.rows
+    )
 
 
 def _without_empty(table: Table) -> Table:

@@ -31,7 +31,7 @@ from clew.cli.core.options import (
 from clew.cli.core.surroundings import Surroundings, current_face
 from clew.cli.core.views import view_of
 from clew.kit.call import Call
-from clew.kit.outcome import Day, Hint, Outcome, Table
+from clew.kit.outcome import Day, Hint, Hits, Outcome, Table
 
 if TYPE_CHECKING:
     from clew.catalog.model import Command, Tool
@@ -162,8 +162,10 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     if options.pop("no_index", False):
         settings["index"] = "no"
     words, every = options.pop("words", None), options.pop("all_repos", False)
+    is_here = not (every or options.get("repos") or options.get("repo"))
     if words is not None:
         placed = placed_words(list(words), _by_place(tool), options, settings)
+        is_here = is_here and placed.get("repo") not in words
         options |= {name: value for name, value in placed.items() if name in properties}
     sent = {name: _sent(name, value, properties[name]) for name, value in options.items()}
     arguments = {
@@ -184,7 +186,8 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     parts = _listed(data, declared.table, notes) if declared.table else notes or (answer.text,)
     following = data.get("next") if isinstance(data, dict) else None
     if following:
-        parts = (*parts, Hint(f"Next: {command_line(following['tool'], following['arguments'])}"))
+        line = command_line(following["tool"], following["arguments"], is_here=is_here)
+        parts = (*parts, Hint(f"Next: {line}"))
     return Outcome(data, parts)
 
 
@@ -197,11 +200,16 @@ def _tell_freshness(found: JsonObject) -> None:
         say(line)
 
 
-def command_line(name: str, arguments: JsonObject) -> str:
-    """The command that asks a tool of history, in the words of the face in use."""
+def command_line(name: str, arguments: JsonObject, *, is_here: bool = False) -> str:
+    """The command that asks a tool of history, in the words of the face in use.
+
+    Under `clew` a repository need not be named to somebody who stands in it.
+    """
     from clew.cli.core.hints import own_commands
     from clew.history.tools import HISTORY_TOOLS
 
+    if is_here and current_face() == "clew":
+        arguments = {key: one for key, one in arguments.items() if key not in ("repo", "repos")}
     tool = next(tool for tool in HISTORY_TOOLS if tool.name == name)
     words = ["commitmux", _declared(tool).name]
     for place in _by_place(tool):
@@ -263,7 +271,7 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
     rows = tuple(tuple(_cells(item, some) for some in keys.values()) for item in found[items])
     heads = tuple(heading.replace("_", " ") for heading in keys)
     notes = [Hint(note) if note.startswith("Next: ") else note for note in notes]
-    parts: list[str | Table] = [Table(heads, rows), *notes]
+    parts: list[str | Table] = [(Hits if items == "commits" else Table)(heads, rows), *notes]
     if not rows and found.get("nearest"):
         option = found["emptied_by"].replace("_", "-")
         near = _listed({**found, items: found["nearest"], "total": 0}, table, ())
@@ -294,5 +302,6 @@ def _cell(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join(map(str, value))
+        places = [f"{one['path']}:{one['line']}" for one in value if isinstance(one, dict)]
+        return places[0] if places else " ".join(map(str, value))
     return "" if value is None else str(value)

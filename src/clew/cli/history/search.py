@@ -27,7 +27,7 @@ from clew.history.search.filters import Filters
 from clew.history.search.query import Term
 from clew.history.store.interface import HistoryStore
 from clew.kit.call import Call
-from clew.kit.outcome import Day, Drawn, Hint, Outcome, Table
+from clew.kit.outcome import Day, Drawn, Hint, Hits, Outcome, Table
 from clew.kit.text.display import clipped, terminal_text
 from clew.kit.times import ago_text
 
@@ -129,7 +129,7 @@ def search(
         *_some(found),
         *shown,
         *_more(found, "commits"),
-        *_hunks(found["commits"], options["paths"]),
+        *_hunks(found["commits"], options["paths"], is_here=options["is_here"]),
     )
     return Outcome(found, parts)
 
@@ -144,12 +144,12 @@ def _some(found: dict[str, Any]) -> tuple[str, ...]:
     return (f"The last {count} have only some of the words.",)
 
 
-def _hunks(hits: list[dict[str, Any]], paths: Sequence[str]) -> list[str]:
+def _hunks(hits: list[dict[str, Any]], paths: Sequence[str], *, is_here: bool) -> list[str]:
     """The call that shows the first of them."""
     if not hits:
         return []
     asked = {"repo": hits[0]["repo"], "shas": [hits[0]["sha"]], "paths": list(paths)}
-    return [Hint(f"Next: {command_line('commitmux_hunks', asked)}")]
+    return [Hint(f"Next: {command_line('commitmux_hunks', asked, is_here=is_here)}")]
 
 
 @contextmanager
@@ -160,6 +160,7 @@ def _index(options: dict[str, Any]) -> Iterator[HistoryStore]:
     settings = {"db": options["db"]} if options["db"] else {}
     settings |= {"index": "no"} if options["no_index"] else {}
     scope = Surroundings(settings).scope(options["repos"], every=options["all_repos"])
+    options["is_here"] = not (options["repos"] or options["all_repos"])
     options["repos"] = tuple(scope or ())
     with index_for(Call(settings=settings)) as store:
         yield store
@@ -191,11 +192,11 @@ def touches(path_glob: str, limit: int, **options: Any) -> Outcome:
         )
         for hit in found["touches"]
     )
-    table = Table(("date", "repo", "commit", "status", "path"), rows)
+    table = Hits(("date", "repo", "commit", "status", "path"), rows)
     parts = (
         table if rows else "Nothing found.",
         *_more(found, "touches"),
-        *_hunks(found["touches"], [path_glob]),
+        *_hunks(found["touches"], [path_glob], is_here=options["is_here"]),
     )
     return Outcome(found, parts)
 
@@ -254,9 +255,9 @@ def _shown_commits(commits: list[dict[str, Any]], text: str, most: int) -> tuple
     if not any(hit["snippets"] for hit in commits):
         columns = ("date", "repo", "commit", "author", "subject")
         if several:
-            return (Table(columns, tuple(heads)),)
+            return (Hits(columns, tuple(heads)),)
         rows = tuple((day, *rest) for day, _, *rest in heads)
-        return (Table((columns[0], *columns[2:]), rows),)
+        return (Hits((columns[0], *columns[2:]), rows),)
     from clew.history.search.query import parse_query
 
     terms = parse_query(text).terms
@@ -286,7 +287,7 @@ def _heading(head: tuple[Day, str, str, str, str]) -> str:
         (when, {"dim": True}),
         (terminal_text(repo), {"fg": "cyan"}),
         (sha, {"fg": "yellow"}),
-        (terminal_text(author), {"dim": True}),
+        (terminal_text(author) if watched else "", {"dim": True}),
     )
     return headed(cells, terminal_text(subject))
 

@@ -67,14 +67,18 @@ def init(db: str | None) -> Outcome:
 
 
 @command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @one_repo_option
 @flag("--full", "Rebuild the index; the old one stays in use until it is done.")
 @flag("--may-skip", "Skip if another sync is already waiting; for hooks.")
 @database_option
-def sync(repo: str | None, *, full: bool, may_skip: bool, db: str | None) -> Outcome:
-    """Read new commits into the index."""
+def sync(
+    names: tuple[str, ...], repo: str | None, *, full: bool, may_skip: bool, db: str | None
+) -> Outcome:
+    """Read new commits of all repositories or of these into the index."""
     store = open_index(db, for_writing=True)
-    repos = [store.find_repo(repo)] if repo else store.repos()
+    asked = dict.fromkeys([*names, *([repo] if repo else [])])
+    repos = [store.find_repo(name) for name in asked] if asked else store.repos()
     done = [_sync_one(store, one, full=full, may_skip=may_skip) for one in repos]
     failed = [entry for entry in done if entry["error"]]
     lines: list[str] = [_sync_line(entry) for entry in done]

@@ -24,7 +24,7 @@ def commit_hunks(
     text: str | None = None,
     max_chars: int = 4000,
 ) -> dict[str, Any]:
-    """Messages, files and hunks of commits, as many hunks as fit; the others are counted."""
+    """Messages, files and hunks of commits, as many as fit; of those with a text, only hunks."""
     wanted = None if paths is None else set(matching_paths(store, paths).values())
     commits: list[dict[str, Any]] = []
     room = max_chars
@@ -44,10 +44,10 @@ def commit_hunks(
             {
                 "sha": record.sha,
                 "subject": record.subject,
-                "body": record.body,
+                "body": record.body if text is None else None,
                 "author": record.author,
                 "date": record.date,
-                "files": [_file(part) for part in parts],
+                "files": [_file(part) for part in parts] if text is None else [],
                 "hunks": shown,
                 "left_out": left,
             }

@@ -45,7 +45,7 @@ def _plain_parts(glob: str) -> list[str]:
 
 
 def glob_pattern(glob: str) -> str:
-    """A glob as a regular expression: `**` crosses directories, `*` and `?` do not."""
+    """A glob as a regular expression: `*` and `?` cross directories, as in git."""
     signs = {"/": r"(?:.*/)?", "": r".*"}
     anchored = "".join(
         signs[part] if number % 2 else _component_pattern(part)
@@ -61,10 +61,10 @@ def _component_pattern(glob: str) -> str:
     less to the next one, so nothing is ever tried twice.
     """
     first, *others = [
-        "".join(r"[^/]" if sign == "?" else re.escape(sign) for sign in text)
+        "".join("." if sign == "?" else re.escape(sign) for sign in text)
         for text in re.sub(r"\*+", "*", glob).split("*")
     ]
     if not others:
         return first
     *middle, last = others
-    return first + "".join(f"(?>[^/]*?{text})" for text in middle) + f"[^/]*{last}"
+    return first + "".join(f"(?>.*?{text})" for text in middle) + f".*{last}"

@@ -105,17 +105,12 @@ def _fixes_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject]
 
 
 def _suspect_hunks(found: JsonObject) -> Iterable[str]:
-    """Of the suspects that have them, message and hunk."""
-    several = sum(bool(one["message"]) for one in found["commits"]) > 1
+    """Message and hunk of who wrote the lines; of a report's suspects, the rows say enough."""
     for one in found["commits"]:
-        if not one["message"]:
-            continue
-        if several:
-            yield f"\n{one['sha'][:12]}"
-        said = "\n".join(f"    {line}" for line in one["message"].split("\n"))
-        yield said if several else f"\n{said}"
-        if one["hunk"]:
-            yield f"{one['path']}:{one['line']}\n{one['hunk']}"
+        if one["message"] and one["evidence"] != "described":
+            yield from (f"    {line}" for line in one["message"].split("\n")[1:])
+            if one["hunk"]:
+                yield f"{one['path']}:{one['line']}\n{one['hunk']}"
 
 
 def _whole_hunks(found: JsonObject) -> Iterable[str]:
@@ -124,12 +119,15 @@ def _whole_hunks(found: JsonObject) -> Iterable[str]:
     from clew.kit.times import day_text
 
     for commit in found["commits"]:
-        yield f"{commit['sha'][:12]} {day_text(commit['date'])} {commit['author']}"
-        yield "\n".join(f"    {line}" for line in message_lines(commit["subject"], commit["body"]))
+        yield f"{commit['sha'][:12]} {day_text(commit['date'])} {commit['subject']}"
+        said = message_lines(commit["subject"], commit["body"])[1:]
+        yield from (f"    {line}" for line in said)
         files = commit["files"]
         yield from (f"  {name}" for name in files[:_SHOWN_FILES])
         if len(files) > _SHOWN_FILES:
             yield f"  and {len(files) - _SHOWN_FILES} more files"
+        if not (files or commit["hunks"] or commit["left_out"]):
+            yield "No hunk changes this text."
         path = None
         for one in commit["hunks"]:
             if one["path"] != path:

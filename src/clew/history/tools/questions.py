@@ -313,7 +313,7 @@ QUESTION_TOOLS = (
                 "regex": "TEXT is a regular expression.",
                 "direction": "Which changes to include.",
             },
-            table="commits: date repo commit:sha author +:added -:removed subject",
+            table="commits: date repo commit:sha author +:added -:removed path:lines subject",
             notes=_unseen,
         ),
         then=first_hunks,
