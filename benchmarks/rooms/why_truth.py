@@ -133,10 +133,15 @@ class Judge:
         return "true" if re.search(r"\w", content) else "useless"
 
     def _is_blamed(self, path: str, line: int) -> bool:
-        ignored = self.git.root / ".git-blame-ignore-revs"
-        revs = ("--ignore-revs-file", str(ignored)) if ignored.is_file() else ()
-        words = ("blame", "-w", "-M", "-C", "-C", "--porcelain", *revs, f"-L{line},{line}")
-        return self.git.git(*words, "HEAD", "--", path)[:40] == self.sha
+        """Whether git blames the commit, too, or the commit added the line's text."""
+        words = ("blame", "-w", "--porcelain", f"-L{line},{line}", "HEAD", "--", path)
+        if self.git.git(*words)[:40] == self.sha:
+            return True
+        content = self.git.git("show", f"HEAD:{path}").split("\n")[line - 1]
+        added = re.findall(
+            r"^\+(.*)", self.git.git("show", "-w", "--format=", self.sha), re.MULTILINE
+        )
+        return "".join(content.split()) in "".join("".join(one.split()) for one in added)
 
     def _is_head(self, text: str) -> str:
         match = _HEAD.match(text)

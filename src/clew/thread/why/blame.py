@@ -1,4 +1,4 @@
-"""The commit behind each line: spaces ignored, moves and copies followed, reformattings skipped.
+"""The commit behind each line: spaces ignored, moves followed, reformattings looked through.
 
 `commitmux blame` asks as of a commit. Here lines are counted as in the checkout's file,
 commits that `.git-blame-ignore-revs` lists are looked through, and lines that no commit has are
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import stat
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -21,12 +23,16 @@ from clew.history.questions.blame import porcelain
 from clew.history.repo_git import repo_git
 from clew.kit.errors import NotFound
 from clew.kit.files import open_regular
-from clew.kit.git import GitError, guard
+from clew.kit.git import PLAIN_DIFF, GitError, guard
+from clew.thread.why.commits import Commit
+from clew.thread.why.relocation import Relocations
 
 IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024
 _MOST_COMPARED = 20_000
-_FOLLOW = ("-w", "-M", "-C", "-C")
+_MOST_STEPS = 8
+_MOST_COMMITS = 12
+_MOST_CHANGED = 300
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,16 @@ class Blame:
     uncommitted: tuple[int, ...]
 
 
-def blame_lines(repo: Repo, path: str, start: int, end: int) -> Blame:
+def blame_lines(
+    repo: Repo, path: str, start: int, end: int, read: Callable[[str], Commit | None]
+) -> Blame:
     """Who wrote the lines from one number to another, as the checkout counts them."""
+    found = _blame_checkout(repo, path, start, end)
+    return replace(found, entries=tuple(_joined(_followed(repo, found.entries, read))))
+
+
+def _blame_checkout(repo: Repo, path: str, start: int, end: int) -> Blame:
+    """Who changed the lines last, spaces and listed commits apart."""
     # Most files are as they were committed, so git may begin before that is known.
     with ThreadPoolExecutor(max_workers=1) as pool:
         reading = pool.submit(_content, repo, path)
@@ -59,7 +73,7 @@ def blame_lines(repo: Repo, path: str, start: int, end: int) -> Blame:
     here = _checkout_lines(repo, path)
     if here is None or here == committed:
         _check_range(path, start, end, len(committed))
-        return Blame(tuple(early or _blame(repo, path, start, end)), ())
+        return Blame(tuple(early or _blame(repo, path, [(start, end)])), ())
     _check_range(path, start, end, len(here))
     mapped = _line_map(here, committed)
     asked = range(start, end + 1)
@@ -67,27 +81,77 @@ def blame_lines(repo: Repo, path: str, start: int, end: int) -> Blame:
     places = {mapped[number]: number for number in asked if number in mapped}
     if not places:
         return Blame((), uncommitted)
-    found = _blame(repo, path, min(places), max(places))
+    found = _blame(repo, path, [(min(places), max(places))])
     return Blame(tuple(_in_checkout(found, places)), uncommitted)
 
 
 def _blame_or_none(repo: Repo, path: str, start: int, end: int) -> list[Blamed] | None:
     try:
-        return _blame(repo, path, start, end)
+        return _blame(repo, path, [(start, end)])
     except GitError:
         return None
 
 
+def _followed(
+    repo: Repo, entries: Sequence[Blamed], read: Callable[[str], Commit | None]
+) -> list[Blamed]:
+    """The same lines with the commits that wrote them, where others moved or rebroke them."""
+    lines = {entry.start: entry for entry in entries}
+    open_ones = set(lines)
+    for _ in range(_MOST_STEPS):
+        by_commit: dict[str, list[int]] = defaultdict(list)
+        for number in sorted(open_ones):
+            by_commit[lines[number].sha].append(number)
+        largest = sorted(by_commit, key=lambda sha: -len(by_commit[sha]))[:_MOST_COMMITS]
+        open_ones = set()
+        for sha in largest:
+            older = _step(repo, [lines[number] for number in by_commit[sha]], read)
+            lines |= older
+            open_ones |= set(older)
+    return [lines[number] for number in sorted(lines)]
+
+
+def _step(
+    repo: Repo, lines: Sequence[Blamed], read: Callable[[str], Commit | None]
+) -> dict[int, Blamed]:
+    """The lines of one commit that it only moved or rebroke, with their commits before it."""
+    sha = lines[0].sha
+    commit = read(sha)
+    taken = [path for path, status, _ in commit.files if status != "A"] if commit else []
+    if not taken:  # nothing was there before
+        return {}
+    paths = {line.path for line in lines} if len(taken) > _MOST_CHANGED else ()
+    words = ("log", "-1", "-p", "-w", "-U3", "-M", *PLAIN_DIFF, "--format=", sha, "--")
+    try:
+        patch = repo_git(repo, *words, *map(guard, paths)).decode("utf-8", "replace")
+    except GitError:
+        return {}
+    relocations = Relocations(patch)
+    before: dict[str, dict[int, list[Blamed]]] = defaultdict(lambda: defaultdict(list))
+    for line in lines:
+        place = relocations.before(line.path, line.line)
+        if place is not None:
+            before[place[0]][place[1]].append(line)
+    found: dict[int, Blamed] = {}
+    for path, places in before.items():
+        spans = [(number, number) for number in sorted(places)]
+        try:
+            older = _blame(repo, path, spans, f"{sha}^")
+        except GitError:
+            continue
+        for line in older:
+            for was in places.get(line.start, ()):
+                found[was.start] = replace(line, start=was.start, end=was.end, text=was.text)
+    return found
+
+
 def _in_checkout(found: list[Blamed], places: dict[int, int]) -> list[Blamed]:
     """The lines that were asked for, by their numbers in the checkout."""
-    shown: list[Blamed] = []
-    for one in found:
-        for offset in range(one.end - one.start + 1):
-            number = places.get(one.start + offset)
-            if number is not None:
-                line = replace(one, start=number, end=number, line=one.line + offset)
-                _join(shown, line)
-    return shown
+    return [
+        replace(one, start=places[one.start], end=places[one.start])
+        for one in found
+        if one.start in places
+    ]
 
 
 def _check_range(path: str, start: int, end: int, count: int) -> None:
@@ -96,9 +160,12 @@ def _check_range(path: str, start: int, end: int, count: int) -> None:
         raise NotFound(f"{path} has {count} lines, so no {asked}", "Lines count from 1.")
 
 
-def _blame(repo: Repo, path: str, start: int, end: int) -> list[Blamed]:
-    words = ["blame", *_FOLLOW, "--porcelain", "--no-textconv", "-L", f"{start},{end}"]
-    ending = ["HEAD", "--", guard(path)]
+def _blame(
+    repo: Repo, path: str, spans: Sequence[tuple[int, int]], revision: str = "HEAD"
+) -> list[Blamed]:
+    asked = [word for start, end in spans for word in ("-L", f"{start},{end}")]
+    words = ["blame", "-w", "--porcelain", "--no-textconv", *asked]
+    ending = [revision, "--", guard(path)]
     quiet = ["-c", "blame.ignoreRevsFile="]
     listed = _ignored_file(repo)
     if listed is not None:
@@ -188,18 +255,22 @@ def _line_map(here: list[str], committed: list[str]) -> dict[int, int]:
 
 
 def _entries(output: bytes) -> list[Blamed]:
-    """Git's porcelain, with neighbouring lines of a commit joined."""
-    found: list[Blamed] = []
-    for line in porcelain(output):
-        path = line.facts.get("filename", "")
-        _join(found, Blamed(line.new, line.new, line.sha, path, line.old, line.text))
-    return found
+    return [
+        Blamed(line.new, line.new, line.sha, line.facts.get("filename", ""), line.old, line.text)
+        for line in porcelain(output)
+    ]
 
 
-def _join(found: list[Blamed], entry: Blamed) -> None:
-    last = found[-1] if found else None
-    here = (entry.sha, entry.path, entry.start)
-    if last is not None and (last.sha, last.path, last.end + 1) == here:
-        found[-1] = replace(last, end=entry.end)
-    else:
-        found.append(entry)
+def _joined(lines: Sequence[Blamed]) -> Iterator[Blamed]:
+    """Neighbouring lines of a commit as one."""
+    last: Blamed | None = None
+    for line in lines:
+        here = (line.sha, line.path, line.start)
+        if last is not None and (last.sha, last.path, last.end + 1) == here:
+            last = replace(last, end=line.end)
+            continue
+        if last is not None:
+            yield last
+        last = line
+    if last is not None:
+        yield last

@@ -86,7 +86,10 @@ def _add_spec(builder: WhyBuilder, spec_id: str) -> None:
 
 def _add_lines(builder: WhyBuilder, target: Target) -> None:
     """The reasons for lines: the commit with most of them in full, the others in short."""
-    blame = blame_lines(builder.repo, target.path, target.start, target.end)
+    blame = blame_lines(
+        builder.repo, target.path, target.start, target.end,
+        lambda sha: read_commit(builder.rooms, builder.repo, sha),
+    )  # fmt: skip
     place = f"file:{target.title}"
     if blame.uncommitted:
         builder.say("line", _uncommitted(blame.uncommitted), place, FIRST)
