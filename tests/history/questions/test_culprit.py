@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,22 @@ def test_a_report_leads_to_commits_that_fit_it_with_message_and_hunk(shop, story
     assert found["commits"][0]["evidence"] == "described"
     assert "+    total = sum(item.gross for item in items)" in found["commits"][0]["hunk"]
     assert found["commits"][0]["path"] == "src/shop.py"
+
+
+def test_changed_lines_with_the_words_count_more_than_a_message_like_the_report(tmp_path):
+    story = Story(tmp_path / "shop")
+    story.write("src/cart.py", "def total(cart):", "    return 0")
+    story.commit("start", "Start")
+    story.write(
+        "src/cart.py", "def total(cart):", "    coupon = expired(cart)", "    return coupon"
+    )
+    story.commit("cause", "Change the cart's total")
+    story.write("README", "See the shop.")
+    story.commit("said", "Mention that an expired coupon gives a total")
+    with closing(SqliteHistory.create(tmp_path / "db.sqlite3")) as store:
+        sync_repo(store, register(store, story.root, name="shop"))
+        found = culprit(store, "shop", "an expired coupon of a cart gives total zero")["commits"]
+
+    assert story.name_of(found[0]["sha"]) == "cause"
+    assert found[0]["lines"] == 1
+    assert next(one["lines"] for one in found if story.name_of(one["sha"]) == "said") == 0

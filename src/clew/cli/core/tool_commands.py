@@ -288,7 +288,7 @@ def _cells(item: JsonObject, keys: list[str]) -> str:
     return (
         _cell(keys[0], item[keys[0]])
         if len(keys) == 1
-        else ":".join(_cell(k, item[k]) for k in keys)
+        else ":".join(_cell(k, item[k]) for k in keys if item[k] is not None)
     )
 
 

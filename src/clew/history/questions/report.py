@@ -17,6 +17,9 @@ from clew.kit.text.tokens import WORD
 
 _LARGEST_PATCH = 400_000
 _SHOWN = 3  # suspects that are shown with message and hunk
+_CANDIDATES = 25  # whose changed lines are read
+_OF_LINES = 2.0  # how much more a commit counts whose changed lines have all of the words
+_SEVERAL = 2  # words of a report in a line that says something of it
 _HUNK_LINES = 10
 _LONGEST_LINE = 120
 _MESSAGE_CHARACTERS = 420
@@ -26,10 +29,12 @@ _KIND_SHARE = {"code": 1.0, "test": 0.4, "prose": 0.3, "generated": 0.1}
 def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int) -> dict[str, Any]:
     """Commits whose messages and changes fit what a report says, the best first."""
     ranker = Ranker(store, between(store, [repo], None, None), by_meaning)
-    ranked = ranker.rank(report, max(limit, _SHOWN))
-    records = store.commits([one.id for one in ranked])
     question = Question.read(report)
     words = {stem(word) for word in question.words} | set(question.names)
+    ranked = ranker.rank(report, max(limit, _CANDIDATES))
+    evidence = {one.id: _evidence(store, one.id, words) for one in ranked}
+    ranked.sort(key=lambda one: -one.score * (1 + _OF_LINES * evidence[one.id][0]))
+    records = store.commits([one.id for one in ranked])
     found = []
     for number, one in enumerate(ranked):
         record = records[one.id]
@@ -43,7 +48,7 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
                 "author": record.author,
                 "date": record.date,
                 "evidence": "described",
-                "lines": 0,
+                "lines": evidence[one.id][1],
                 "path": path,
                 "line": line,
                 "hunk": hunk,
@@ -51,6 +56,23 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
             }
         )
     return page("commits", found, limit, repo=repo.name, target=report, at="")
+
+
+def _evidence(store: HistoryStore, commit_id: int, words: set[str]) -> tuple[float, int]:
+    """Which share of the words a commit's changed lines have, and how many lines have several."""
+    seen: set[str] = set()
+    telling = 0
+    for part in file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or ""):
+        for _, line in (*part.added, *part.removed):
+            said = _said(line, words)
+            seen |= said
+            telling += len(said) >= _SEVERAL
+    return len(seen) / max(1, len(words)), telling
+
+
+def _said(line: str, words: set[str]) -> set[str]:
+    """The words that a line has."""
+    return words.intersection([*map(stem, WORD.findall(line.lower())), *WRITTEN_NAME.findall(line)])
 
 
 def _deciding(
@@ -76,9 +98,7 @@ def _densest(hunk: Hunk, words: set[str]) -> tuple[int, float]:
     """Where the lines begin that have most of the words, changed ones before others, and how many."""
     said = [
         (
-            words.intersection(
-                [*map(stem, WORD.findall(line.lower())), *WRITTEN_NAME.findall(line)]
-            ),
+            _said(line, words),
             1.0 if line[:1] in "+-" else 0.5,
         )
         for line in hunk.lines

@@ -207,7 +207,7 @@ COMMIT_TOOLS = (
             "Find who wrote the lines that a fix changes, or the lines FILE:START-END; or which"
             " commits fit a bug report of a few words or its whole text.",
             arguments="REPO TARGET...",
-            table="commits: date commit:sha evidence lines path subject",
+            table="commits: date commit:sha evidence lines place:path:line subject",
             notes=_suspect_hunks,
         ),
         then=_hunks_of_suspect,
