@@ -219,6 +219,21 @@ def test_the_whole_way_from_a_description(advisor, project, store):
     assert all(row.components and row.specs for row in rows)
 
 
+def test_a_decision_about_a_part_is_linked_to_the_features_that_the_part_serves(
+    advisor, project, store
+):
+    advisor.read(conversation="c")
+    advisor.architecture(conversation="c")
+    (record,) = (project / "docs" / "adr").glob("0002-keep-all-data-*.md")
+    assert "(DE-2, CP-2, FE-1)" in record.read_text(encoding="utf-8")
+
+    made = refine_agent({}, Call(settings={"project": str(project)})).data["specs"]
+
+    named = {one["feature"]: store.load(one["id"]).body for one in made}
+    assert "- Decided in ADR-0002: `docs/adr/0002-" in named["FE-1"]
+    assert "ADR-0002" not in named["FE-2"]
+
+
 DRAFT = {
     "feature": "FE-2",
     "outcome": "A guest has a table without a call.",

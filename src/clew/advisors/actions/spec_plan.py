@@ -53,7 +53,7 @@ def plan_feature(
     names = {item.id for item in parts}
     goals = _touching(sources.architecture, "QG", names)
     chosen = [item for item in _of(sources.architecture, "TE") if _is_used(item, parts)]
-    records = _decisions([*goals, *chosen], sources.decisions)
+    records = _decisions(feature, [*goals, *chosen], sources)
     objectives = _objectives(feature, sources.vision)
     title = _short(draft.title if draft and draft.title else feature.text) or feature.id
     lines = [f"# {title}", "", *_opening(feature, sources.vision, objectives, draft)]
@@ -136,10 +136,13 @@ def _is_used(technology: Item, parts: Iterable[Item]) -> bool:
     return any(name in same_text(part.get("technology")) for part in parts)
 
 
-def _decisions(items: Iterable[Item], known: dict[str, str]) -> dict[str, str]:
-    """The decision records that these items name."""
-    named = " ".join(item.get("decision") for item in items)
-    return {name: path for name, path in known.items() if name in named}
+def _decisions(feature: Item, items: Iterable[Item], sources: Sources) -> dict[str, str]:
+    """The decision records that these items name, or the feature's row of the matrix."""
+    section = sources.architecture.section("traceability") if sources.architecture else None
+    rows = section.text.splitlines() if section else []
+    named = [line for line in rows if line.startswith(f"| {feature.id} |")]
+    named += [item.get("decision") for item in items]
+    return {name: path for name, path in sources.decisions.items() if any(name in n for n in named)}
 
 
 def _objectives(feature: Item, vision: Document) -> list[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -57,10 +57,17 @@ def _record(decision: Item, facts: Facts, name: str, date: str) -> Document:
             for text in decision.get(key).split(" / ")
             if text
         ),
-        "more": f"Part of the architecture of {name} ({decision.id}).",
+        "more": f"Part of the architecture of {name} ({', '.join([decision.id, *_served(about)])}).",
     }
     made = tuple(templated("adr", key, text) for key, text in texts.items() if text)
     return Document("adr", decision.text, made, {"status": "proposed", "date": date})
+
+
+def _served(about: Iterable[Item | None]) -> Iterator[str]:
+    """Each component that a decision is about, with the features that it serves."""
+    for one in about:
+        if one and one.prefix == "CP":
+            yield from (one.id, *one.references("features"))
 
 
 def _bullets(lines: Iterable[str]) -> str:
