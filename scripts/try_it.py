@@ -6,7 +6,6 @@ project stays where it was made, to look around in.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -20,11 +19,15 @@ BIN = Path(sys.executable).parent
 _ELSEWHERE = ("CLAUDE_", "CODEX_", "COPILOT_", "CLEW_", "COMMITMUX_", "CHANT_", "XDG_", "GIT_")
 
 DESCRIPTION = (
-    "Corner shop helps small shops to sell online. Shop owners must be able to add products with a"
-    " price in cents. Customers can put products into a cart and see the total. Goal: 50 shops"
-    " within 6 months. Not in scope: payments."
+    "Shop owners must be able to add products with a price in cents. Customers can put products into"
+    " a cart and see the total. Goal: 50 shops sell online within 6 months. Not in scope: payments."
 )
-REQUIREMENTS = "A command line program in Python. The cart is computed in memory."
+REQUIREMENTS = (
+    "The cart is kept in memory and not in a database, because nothing has to be installed; a cart"
+    " is lost when the program ends."
+)
+# What an agent that read those would hand in.
+DRAFTS = ROOT / "scripts" / "drafts"
 CONFIG = """\
 ---
 project:
@@ -67,6 +70,11 @@ class Story:
             raise SystemExit(f"That command failed with exit code {done.returncode}.")
         return done.stdout
 
+    def advise(self, advisor: str, *words: str) -> None:
+        """Show an advisor what was said, and the draft for it."""
+        draft = DRAFTS / f"{advisor}.json"
+        self.run("clew", "advise", advisor, *words, "--conversation", "shop", "--draft", str(draft))
+
 
 def say(title: str) -> None:
     """Announce a step."""
@@ -87,17 +95,13 @@ def begin(story: Story) -> None:
 
 def intend(story: Story) -> None:
     """Vision, architecture, specs."""
-    say("What is it for? A vision, with a question answered")
-    said = json.loads(story.run("clew", "advise", "vision", DESCRIPTION, "--json", quiet=True))
-    talk = said["data"]["conversation_id"]
-    question = next(q["id"] for q in said["data"]["questions"] if "objective" in q["text"])
-    answer = f"{question}=FE-1 and FE-2 serve BO-1"
-    story.run("clew", "advise", "vision", "--conversation", talk, "--answer", answer)
-    say("How is it built? An architecture and a decision")
-    words = ("Corner shop", REQUIREMENTS, "--conversation", talk)
-    story.run("clew", "advise", "architecture", *words)
+    say("What is it for? The agent drafts a vision, each statement with its quote")
+    story.advise("vision", DESCRIPTION)
+    say("How is it built? An architecture, and a decision that somebody takes")
+    story.advise("architecture", "Corner shop", REQUIREMENTS)
+    story.run("clew", "advise", "decide", "1", "accepted")
     say("What is to be done? Specs, each with where it comes from")
-    story.run("chant", "init", "--minimal")
+    story.run("clew", "spec", "init", "--minimal")
     config = CONFIG.format(python=sys.executable, agent=ROOT / "scripts" / "scripted_agent.py")
     (story.project / ".chant" / "config.md").write_text(config, encoding="utf-8")
     story.run("clew", "advise", "refine")
@@ -108,17 +112,13 @@ def intend(story: Story) -> None:
 def work(story: Story) -> None:
     """Two agents in two worktrees, and the merge queue."""
     say("Two agents, each in a worktree of its own, then the merge queue")
-    story.run("chant", "work", "--parallel", "2", "--no-watch")
-    story.run("chant", "list")
+    story.run("clew", "work", "--parallel", "2", "--no-watch")
+    story.run("clew", "list")
     story.run("git", "log", "--oneline", "--graph")
 
 
 def ask(story: Story) -> str:
-    """The history, and the thread from a line to the vision."""
-    say("The history, indexed")
-    story.run("commitmux", "init", quiet=True)
-    story.run("commitmux", "add-repo", ".", "--name", "shop", quiet=True)
-    story.run("commitmux", "sync")
+    """The thread from a line to the vision; the first question reads the history in."""
     say("Why is this line here?")
     lines = (story.project / "cart.py").read_text(encoding="utf-8").splitlines()
     number = next(n for n, line in enumerate(lines, 1) if "return sum" in line)
@@ -136,7 +136,7 @@ def main() -> int:
     intend(story)
     work(story)
     told = ask(story)
-    for part in ("chant(", "FE-2", "docs/vision.md"):
+    for part in ("chant(", "ADR-0001", "FE-2", "docs/vision.md"):
         if part not in told:
             raise SystemExit(f"The thread is broken: `why` does not tell of {part}")
     say(f"Done in {time.monotonic() - started:.0f} s. Look around:")
