@@ -9,9 +9,12 @@ from dataclasses import replace
 import pytest
 
 from clew.history.model import Repo, first_id, last_id
+from clew.history.semantic.search import search_semantic
+from clew.history.semantic.vectors import embed_commits
 from clew.history.store.interface import ALWAYS, CommitFilter, HistoryStore
 from clew.history.store.sqlite import SqliteHistory
 from clew.kit.errors import ClewError, NotFound, Unavailable
+from clew.models.embedding import packaged_embedder
 from clew.team.database import Database
 from clew.team.history.store import PostgresHistory
 from tests.history.store.conftest import DAY, HISTORY, START, commit, sha_of, unread
@@ -44,6 +47,7 @@ def fill(store, *, with_secret):
             store.set_tips(repo.repo_id, {f"refs/heads/{name}": commits[-1].meta.sha})
             store.set_state(repo.repo_id, 1, commits[-1].meta.sha, f"{name} failed")
             store.hide_commits(repo.repo_id, [commits[0].meta.sha])
+    embed_commits(store, packaged_embedder(), store.repos())
 
 
 @contextmanager
@@ -154,6 +158,13 @@ QUESTIONS = {
         s.latest_with_subject(n, name, last_id(n))
         for n in (1, 2) for name in ("Tune main", f"Tune {MARK}")
     ],
+    "vectors": lambda s: [
+        s.vectors().total(), s.vectors().last_ids(),
+        [(chunk.ids, chunk.vectors) for chunk in s.vectors().chunks()],
+        [list(s.vectors().marks(n)) for n in (1, 2)],
+        _nearest(s),
+        search_semantic(s, MARK, mode="semantic"),
+    ],
     "messages": lambda s: list(s.messages(IDS, BOTH, (0, ALWAYS), 99)),
     "unreachable_before": lambda s: s.unreachable_before(ALWAYS),
     "remembered": lambda s: s.remembered("people", lambda: sorted(s.people())),
@@ -177,8 +188,15 @@ REFUSED = {
     "size": lambda s: s.size(),
     "compact": lambda s: s.compact(),
     "locked": lambda s: s.locked(2).__enter__(),
+    "new_vectors": lambda s: embed_commits(s, packaged_embedder(), BOTH, rebuild=True),
 }
 NOT_ASKED = {"address", "close", "snapshot", "writing", "seen_by"}
+
+
+def _nearest(store):
+    """Of all and of named repositories, and of commits that were named."""
+    near = store.vectors().compared([0.1] * 256, [1, 2], (0, ALWAYS), 99, IDS)
+    return sorted(near) if near else near
 
 
 def _said(ask, *given):

@@ -204,19 +204,17 @@ def test_another_model_needs_a_rebuild(store):
         assert "--rebuild" in caught.value.hint
         assert content(store) == before
         with pytest.raises(Conflict, match="another model"):
-            CommitVectors(store.path, other)
+            CommitVectors(store.vectors(), other)
 
         done = embed_commits(store, other, store.repos(), rebuild=True)
         assert (done.added, done.model) == (7, "endpoint:other")
-        ready = CommitVectors(store.path, other)
+        ready = CommitVectors(store.vectors(), other)
         assert ready.nearest("password", store.repos(), since=0)
-        ready.close()
     with running(size=9) as endpoint:  # the same name, but now it makes other vectors
         wider = EndpointEmbedder(endpoint.address, "other")
-        ready = CommitVectors(store.path, wider)
+        ready = CommitVectors(store.vectors(), wider)
         with pytest.raises(Conflict, match="makes 9 numbers"):
             ready.nearest("password", store.repos(), since=0)
-        ready.close()
         with pytest.raises(Conflict, match="8 numbers"):
             embed_commits(store, wider, store.repos())
 

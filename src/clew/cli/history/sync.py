@@ -239,11 +239,10 @@ def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | 
     chosen = [store.find_repo(repo)] if repo else store.repos()
     embedder = load_embedder()
     from clew.history.semantic.vectors import embed_commits
-    from clew.history.store.vectors import VectorFile
 
     if with_sync is not None:
-        with VectorFile.create(store.path) as file:
-            file.set_with_sync(is_wanted=with_sync)
+        with store.new_vectors() as vectors:
+            vectors.set_with_sync(is_wanted=with_sync)
     with progress_bar("vectors") as advance:
         done = embed_commits(store, embedder, chosen, advance, rebuild=rebuild)
     dropped = f", {done.dropped} dropped" if done.dropped else ""

@@ -1,7 +1,7 @@
-"""Commits by meaning, from vectors kept in memory: the answer of their file, sooner.
+"""Commits by meaning: compared by the index's engine, or here with vectors kept in memory.
 
-The history room reads the vectors' file for every question. A server is asked often, so it keeps
-the vectors for as long as the file stays as it was, if they are not too many.
+A server is asked often, so it keeps the vectors for as long as they stay as they were, if they are
+not too many; else each question reads them all.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from clew.history.model import PLACE_BITS
-from clew.history.store.vectors import VectorFile, vectors_path
 from clew.models.embedding import load_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from clew.history.model import Repo
     from clew.history.store.interface import HistoryStore
+    from clew.history.store.vectors import Vectors
     from clew.models.embedding import Embedder
 
     Numbers = NDArray[Any]
 
 MOST_KEPT = 200_000
-_MOST_FILES = 2
+_MOST_KEPT = 2
 # The first numbers of a vector tell most; all are compared only for what is near by these.
 _BEGINNING = 64
 _REFINED = 1500
@@ -49,61 +48,54 @@ def by_meaning(
     A mark says whether the vector was made for the commit that has the id now.
     """
     embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
+    vectors = store.vectors()
     with _guard:
-        kept = _current(store.path, embedder)
+        kept = _current(vectors, embedder)
         near = kept.nearest(embedder, text, repos, times, count) if kept.is_all else None
         if near is not None:
             return [*near, *kept.likeness(also)]
     from clew.history.semantic.vectors import CommitVectors
 
-    vectors = CommitVectors(store.path, embedder)
-    try:
-        return vectors.nearest(text, repos, since=times[0], count=count)
-    finally:
-        vectors.close()
+    made = CommitVectors(vectors, embedder)
+    found = made.compared(text, repos, times, count, also)
+    return made.nearest(text, repos, since=times[0], count=count) if found is None else found
 
 
-def vectors_of(index: Path) -> tuple[str, dict[int, int]]:
+def vectors_of(store: HistoryStore) -> tuple[str, dict[int, int]]:
     """The model that made an index's vectors, and up to which commit each repository has them."""
     embedder = load_embedder()
     with _guard:
-        return embedder.name, _current(index, embedder).last_ids
+        return embedder.name, _current(store.vectors(), embedder).last_ids
 
 
-def _current(index: Path, embedder: Embedder) -> _Kept:
+def _current(vectors: Vectors, embedder: Embedder) -> _Kept:
     """The vectors of an index as they are now."""
-    name = str(index)
-    kept = _kept.get(name)
-    if kept is None or not kept.is_current() or kept.model != embedder.name:
-        if kept is not None:
-            kept.close()
-            del _kept[name]
+    kept = _kept.get(vectors.place)
+    if kept is None or kept.version != vectors.version() or kept.model != embedder.name:
+        _kept.pop(vectors.place, None)
         from clew.history.semantic.vectors import CommitVectors
 
-        CommitVectors(index, embedder).close()  # refuses what another model made
-        _kept[name] = kept = _Kept(index, embedder.name)
-        while len(_kept) > _MOST_FILES:
-            _kept.pop(next(iter(_kept))).close()
+        CommitVectors(vectors, embedder)  # refuses what another model made
+        _kept[vectors.place] = kept = _Kept(vectors, embedder.name)
+        while len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
     return kept
 
 
 class _Kept:
-    """All vectors of one file, in one block, and how to know that they still are."""
+    """All vectors of one index, in one block, and how to know that they still are."""
 
-    def __init__(self, index: Path, model: str) -> None:
+    def __init__(self, vectors: Vectors, model: str) -> None:
         self.model = model
-        self._path = vectors_path(index)
-        self._identity = _inode(self._path)
-        self._file = VectorFile.read(index)
-        self._version = self._file.version()
-        self.last_ids = self._file.last_ids()
-        total = self._file.total()
+        self.version = vectors.version()
+        self.last_ids = vectors.last_ids()
+        total = vectors.total()
         self._query: Numbers | None = None
-        self.is_all = 0 < total <= MOST_KEPT
+        self.is_all = 0 < total <= MOST_KEPT and not vectors.are_compared
         if self.is_all:
-            self._load(total)
+            self._load(vectors, total)
 
-    def _load(self, total: int) -> None:
+    def _load(self, vectors: Vectors, total: int) -> None:
         import numpy as np
 
         from clew.history.semantic.vectors import read_chunk
@@ -113,7 +105,7 @@ class _Kept:
         self._times = np.empty(total, "<i8")
         self._vectors: Numbers | None = None
         at = 0
-        for chunk in map(read_chunk, self._file.chunks()):
+        for chunk in map(read_chunk, vectors.chunks()):
             here = slice(at, at + len(chunk.ids))
             self._ids[here], self._marks[here] = chunk.ids, chunk.marks
             self._times[here] = chunk.times
@@ -127,10 +119,6 @@ class _Kept:
         self._sorted = self._ids[self._order]
         self._earliest, self._latest = int(self._times.min()), int(self._times.max())
         self._repos = {int(one) for one in np.unique(self._ids >> PLACE_BITS)}
-
-    def is_current(self) -> bool:
-        """Whether nothing was written since."""
-        return _inode(self._path) == self._identity and self._file.version() == self._version
 
     def nearest(
         self,
@@ -180,10 +168,6 @@ class _Kept:
         found = zip(self._ids[places], self._marks[places], scores, strict=True)
         return [(int(one), int(mark), float(score)) for one, mark, score in found]
 
-    def close(self) -> None:
-        """Give the file back."""
-        self._file.close()
-
 
 def _largest(scores: Numbers, count: int) -> Numbers:
     """Where the largest are, in no order."""
@@ -192,7 +176,3 @@ def _largest(scores: Numbers, count: int) -> Numbers:
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.argpartition(-scores, count)[:count]
-
-
-def _inode(path: Path) -> int:
-    return path.stat().st_ino if path.exists() else 0

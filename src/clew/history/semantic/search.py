@@ -69,7 +69,7 @@ def _model(
 ) -> tuple[str | None, int]:
     """The model whose vectors can be used, and how many commits have none; else why not."""
     try:
-        name, known = vectors_of(store.path)
+        name, known = vectors_of(store)
     except ClewError as error:
         if mode == "semantic":
             raise

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clew.history.store.vectors import WITH_SYNC, VectorChunk, VectorFile, vectors_path
+from clew.history.store.vectors import WITH_SYNC, Near, VectorChunk, Vectors
 from clew.kit.errors import Conflict
-from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
 from clew.kit.text.diff import file_diffs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -93,55 +91,69 @@ def embed_commits(
     rebuild: bool = False,
 ) -> Embedded:
     """Make the vectors that are missing, drop those of commits that are gone."""
-    path = vectors_path(store.path)
-    lock = locked(path.with_name(f"{path.name}.lock"), LONG_LOCK_TIMEOUT)
-    with lock, VectorFile.create(store.path) as file:
-        _settle_model(file, embedder, rebuild=rebuild)
-        dropped = file.drop_other_repos([repo.repo_id for repo in store.repos()])
+    with store.new_vectors() as vectors:
+        wanted = _settle_model(vectors, embedder, rebuild=rebuild)
+        dropped = vectors.drop_other_repos([repo.repo_id for repo in store.repos()])
         added = 0
         for repo in repos:
-            missing, gone = _compare(file, store, repo)
-            dropped += gone
-            for start in range(0, len(missing), _BATCH):
-                batch = [int(one) for one in missing[start : start + _BATCH]]
-                _append(file, repo.repo_id, _chunk_of(store, embedder, batch))
-                added += len(batch)
-                if progress is not None:
-                    progress(added)
-        return Embedded(embedder.name, added, dropped, file.total())
+            with vectors.locked(repo.repo_id):
+                _require_model(vectors, wanted)
+                missing, gone = _compare(vectors, store, repo)
+                dropped += gone
+                for start in range(0, len(missing), _BATCH):
+                    batch = [int(one) for one in missing[start : start + _BATCH]]
+                    _append(vectors, repo.repo_id, _chunk_of(store, embedder, batch))
+                    added += len(batch)
+                    if progress is not None:
+                        progress(added)
+        return Embedded(embedder.name, added, dropped, vectors.total())
 
 
-def _settle_model(file: VectorFile, embedder: Embedder, *, rebuild: bool) -> None:
+def _settle_model(vectors: Vectors, embedder: Embedder, *, rebuild: bool) -> dict[str, str]:
     """Record what makes the vectors; vectors of something else are only dropped on request."""
     size = embedder.dimensions or embedder.embed(["probe"]).shape[1]
     wanted = {"model": embedder.name, "dimensions": str(size), "recipe": _RECIPE}
-    known = file.about()
+    if rebuild or not _made_by(vectors):
+        with vectors.locked():
+            if rebuild or not _made_by(vectors):
+                vectors.start_anew(wanted)
+    _require_model(vectors, wanted)
+    return wanted
+
+
+def _made_by(vectors: Vectors) -> dict[str, str]:
+    known = vectors.about()
     known.pop(WITH_SYNC, None)
-    if known and known != wanted and not rebuild:
+    return known
+
+
+def _require_model(vectors: Vectors, wanted: dict[str, str]) -> None:
+    known = _made_by(vectors)
+    if known != wanted:
         raise Conflict(
             f"The vectors were made by {known['model']} ({known['dimensions']} numbers,"
-            f" {known['recipe']}); now it would be {embedder.name} ({size}, {_RECIPE})",
+            f" {known['recipe']}); now it would be {wanted['model']} ({wanted['dimensions']},"
+            f" {_RECIPE})",
             _REBUILD_HINT,
         )
-    if known != wanted or rebuild:
-        file.start_anew(wanted)
 
 
-def _compare(file: VectorFile, store: HistoryStore, repo: Repo) -> tuple[Numbers, int]:
+def _compare(vectors: Vectors, store: HistoryStore, repo: Repo) -> tuple[Numbers, int]:
     """The commits without a vector; vectors without a commit are dropped, and counted."""
     ids, marks = _indexed(store, repo)
     have = np.zeros(len(ids), bool)
     gone = 0
-    for chunk_id in file.chunk_ids(repo.repo_id):
-        chunk = read_chunk(file.chunk(chunk_id))
-        places = np.minimum(np.searchsorted(ids, chunk.ids), max(len(ids) - 1, 0))
-        is_kept = np.zeros(len(chunk.ids), bool)
+    for chunk_id, *stored in vectors.marks(repo.repo_id):
+        own, own_marks = np.frombuffer(stored[0], "<i8"), np.frombuffer(stored[1], "<u8")
+        places = np.minimum(np.searchsorted(ids, own), max(len(ids) - 1, 0))
+        is_kept = np.zeros(len(own), bool)
         if len(ids):
-            is_kept = (ids[places] == chunk.ids) & (marks[places] == chunk.marks)
+            is_kept = (ids[places] == own) & (marks[places] == own_marks)
         have[places[is_kept]] = True
         if not is_kept.all():
             gone += int((~is_kept).sum())
-            file.replace_chunk(chunk_id, chunk.taken(is_kept).stored())
+            kept = read_chunk(vectors.chunk(chunk_id)).taken(is_kept)
+            vectors.replace_chunk(chunk_id, kept.stored())
     return ids[~have], gone
 
 
@@ -198,16 +210,17 @@ def _first_added(patch: bytes | None) -> str:
     return "\n".join(lines)[:_MOST_ADDED]
 
 
-def _append(file: VectorFile, repo_id: int, new: Chunk) -> None:
+def _append(vectors: Vectors, repo_id: int, new: Chunk) -> None:
     """Add vectors to a repository's last chunk, or begin another one."""
-    for chunk_id in file.chunk_ids(repo_id)[-1:]:
-        last = read_chunk(file.chunk(chunk_id))
+    chunk_id = vectors.last_chunk(repo_id)
+    if chunk_id is not None:
+        last = read_chunk(vectors.chunk(chunk_id))
         if len(last.ids) + len(new.ids) <= _CHUNK:
-            file.replace_chunk(chunk_id, last.joined(new).stored())
+            vectors.replace_chunk(chunk_id, last.joined(new).stored())
             return
     stored = new.stored()
     assert stored is not None
-    file.add_chunk(repo_id, stored)
+    vectors.add_chunk(repo_id, stored)
 
 
 def read_chunk(chunk: VectorChunk) -> Chunk:
@@ -224,12 +237,11 @@ def read_chunk(chunk: VectorChunk) -> Chunk:
 class CommitVectors:
     """The vectors of an index, for reading, together with the model that made them."""
 
-    def __init__(self, index: Path, embedder: Embedder) -> None:
+    def __init__(self, vectors: Vectors, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._file = VectorFile.read(index)
-        known = self._file.about()
+        self._vectors = vectors
+        known = vectors.about()
         if (known.get("model"), known.get("recipe")) != (embedder.name, _RECIPE):
-            self._file.close()
             made_by = f"{known.get('model', 'nothing')}, {known.get('recipe', 'unfinished')}"
             raise Conflict(
                 f"The vectors were made by another model ({made_by}) than {embedder.name},"
@@ -238,13 +250,27 @@ class CommitVectors:
             )
         self._dimensions = int(known["dimensions"])
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def compared(
+        self,
+        text: str,
+        repos: Sequence[Repo],
+        times: tuple[int, int],
+        count: int,
+        also: Sequence[int],
+    ) -> Near | None:
+        """Id, mark and likeness of the most alike and of some others, where an engine compares."""
+        query = self._query(text)
+        repo_ids = [repo.repo_id for repo in repos]
+        return self._vectors.compared(query.tolist(), repo_ids, times, count, also)
 
-    def last_ids(self) -> dict[int, int]:
-        """Up to which commit each repository has vectors."""
-        return self._file.last_ids()
+    def _query(self, text: str) -> Numbers:
+        query: Numbers = self._embedder.embed([without_references(text)])[0]
+        if len(query) != self._dimensions:
+            raise Conflict(
+                f"The model now makes {len(query)} numbers, the vectors have {self._dimensions}",
+                _REBUILD_HINT,
+            )
+        return query
 
     def nearest(
         self,
@@ -256,16 +282,11 @@ class CommitVectors:
         count: int = 100,
     ) -> list[tuple[int, int, float]]:
         """Id, mark and likeness of the commits most like a text; one chunk at a time is read."""
-        query = self._embedder.embed([without_references(text)])[0]
-        if len(query) != self._dimensions:
-            raise Conflict(
-                f"The model now makes {len(query)} numbers, the vectors have {self._dimensions}",
-                _REBUILD_HINT,
-            )
-        best: list[tuple[int, int, float]] = []
+        query = self._query(text)
+        best: Near = []
         if not query.any():
             return best
-        for stored in self._file.chunks([repo.repo_id for repo in repos]):
+        for stored in self._vectors.chunks([repo.repo_id for repo in repos]):
             chunk = read_chunk(stored)
             is_wanted = chunk.times >= since
             if among is not None:

@@ -25,10 +25,13 @@ from collections.abc import (
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from clew.history.model import IndexedCommit, Repo, first_id, last_id
 from clew.kit.errors import Invalid
+
+if TYPE_CHECKING:
+    from clew.history.store.vectors import Vectors
 
 Span = tuple[int, int]
 
@@ -465,6 +468,14 @@ class HistoryStore(Protocol):
         self, ids: Iterable[int], repos: Collection[Repo], times: tuple[int, int], longest: int
     ) -> Iterator[MessageRecord]:
         """The messages, and the beginnings of their bodies, of those that count and pass."""
+
+    # What commits mean.
+
+    def vectors(self) -> Vectors:
+        """The vectors, which must be there; the store closes them."""
+
+    def new_vectors(self) -> Vectors:
+        """The vectors for writing, made if there are none."""
 
     # Looking after the index.
 

@@ -13,6 +13,7 @@ from clew.history.store.commits import SqliteCommits
 from clew.history.store.paths import SqlitePaths
 from clew.history.store.repositories import SqliteRepositories
 from clew.history.store.text import SqliteText
+from clew.history.store.vectors import VectorFile
 from clew.history.store.writes import SqliteWrites
 from clew.kit.errors import ClewError, Unavailable
 from clew.kit.locks import LONG_LOCK_TIMEOUT, locked
@@ -36,6 +37,8 @@ _OLDEST_READ = 2
 
 class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, SqliteWrites):
     """A `HistoryStore` in an SQLite file."""
+
+    _vectors: VectorFile | None = None
 
     @classmethod
     def create(cls, path: Path, *, is_scratch: bool = False) -> Self:
@@ -88,8 +91,25 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
         return locked(self.path.with_name(f"{self.path.name}.lock"), LONG_LOCK_TIMEOUT)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         self.connection.close()
+        self._close_vectors()
+
+    def vectors(self) -> VectorFile:
+        """The vectors beside the index; open for as long as their file is there."""
+        if self._vectors is None or not self._vectors.is_there():
+            self._close_vectors()
+            self._vectors = VectorFile.read(self.path)
+        return self._vectors
+
+    def new_vectors(self) -> VectorFile:
+        """The vectors beside the index, for writing, made if there are none."""
+        return VectorFile.create(self.path)
+
+    def _close_vectors(self) -> None:
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = None
 
     @contextmanager
     def snapshot(self) -> Iterator[Self]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from clew.history.model import IndexedCommit, Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.store.sqlite import SqliteHistory
-from clew.history.store.vectors import WITH_SYNC, VectorFile, vectors_path
+from clew.history.store.vectors import WITH_SYNC, NoVectors
 from clew.history.sync.clones import fetch_clone
 from clew.history.sync.ingest import SyncResult, has_lost_commits, sync_repo
 from clew.kit.errors import ClewError, Invalid
@@ -124,18 +124,17 @@ def _embed(store: HistoryStore, repo: Repo) -> str | None:
 
     A sync is not spoilt by a model that does not answer.
     """
-    if not vectors_path(store.path).exists():
-        return None
     try:
-        with VectorFile.read(store.path) as file:
-            if WITH_SYNC not in file.about():
-                return None
+        if WITH_SYNC not in store.vectors().about():
+            return None
         from clew.models.embedding import load_embedder
 
         embedder = load_embedder()  # before numpy is imported: it keeps that to one thread
         from clew.history.semantic.vectors import embed_commits
 
         embed_commits(store, embedder, [repo])
+    except NoVectors:
+        return None
     except ClewError as error:
         return f"no vectors: {error.message}"
     return None

@@ -15,6 +15,7 @@ from clew.team.database import Database, migrate, require_schema
 from clew.team.history.commits import PostgresCommits
 from clew.team.history.paths import PostgresPaths
 from clew.team.history.text import PostgresText
+from clew.team.history.vectors import PostgresVectors
 from clew.team.history.writes import PostgresWrites
 from clew.team.queue import make_tables
 
@@ -82,6 +83,14 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def vectors(self) -> PostgresVectors:
+        """The vectors, which must be there."""
+        return self.new_vectors().required()
+
+    def new_vectors(self) -> PostgresVectors:
+        """The vectors, for writing."""
+        return PostgresVectors(self.database, self.visible)
 
     @property
     def address(self) -> str:

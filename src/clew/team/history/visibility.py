@@ -17,7 +17,7 @@ from clew.kit.errors import Unavailable
 from clew.team.database import Database
 
 _RANGES = 40
-_EVERYBODY = frozenset({"clew_schema"})  # says nothing of any repository
+_EVERYBODY = frozenset({"clew_schema", "vector_about"})  # say nothing of any repository
 _BY_COMMIT = {
     "commit_rows": "id",
     "commit_text": "id",
