@@ -128,7 +128,6 @@ STORES = (
     "src/clew/sessions/index/",
     "src/clew/sessions/readers/cursor.py",  # the tables of other programs
     "src/clew/sessions/readers/opencode.py",
-    "src/clew/symbols/cache.py",
     "src/clew/team/",
     "src/clew/doctor/machine.py",  # it tries out what this SQLite can do
 )

@@ -11,10 +11,10 @@ import pytest
 from clew.sessions.attribution.files import Repository
 from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import opened_index
+from clew.sessions.sharing import CLEW
 from clew.sessions.sharing.export import commits_of, markdown, shared_sessions, write_notes
 from clew.sessions.sharing.foreign import READERS
 from clew.sessions.sharing.imports import import_notes
-from clew.sessions.sharing.notes import CLEW
 from clew.thread.rooms import open_rooms
 from clew.thread.why.why import why
 from tests.sessions.test_privacy import KEY, SECRET, _asked, _claude, _result, _said

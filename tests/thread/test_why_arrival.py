@@ -317,7 +317,7 @@ def test_an_example_in_prose_defines_nothing(asked):
     repository = asked.repository
     repository.commit("Guide", {"guide.md": "```go\nfunc open_till() {\n```\n"})
     data = asked("open_till")
-    assert "'open_till' is not defined here; it occurs here only" in said(data, "line")
+    assert "'open_till' has no definition that was found; it occurs here only" in said(data, "line")
     repository.commit("Code", {"till.nim": "proc open_till() =\n  discard\n"})
     assert said(asked("open_till"), "line") == ["proc open_till() ="]
 

@@ -347,9 +347,9 @@ def import_shared(*, source: str | None, project: str | None) -> Outcome:
     """
     from clew.sessions.index.sqlite import opened_index
     from clew.sessions.room import refuse_off
+    from clew.sessions.sharing import CLEW
     from clew.sessions.sharing.foreign import AGENT_NOTE, GIT_AI
     from clew.sessions.sharing.imports import import_notes
-    from clew.sessions.sharing.notes import CLEW
 
     refs = {"clew": CLEW, "git-ai": GIT_AI, "agent-note": AGENT_NOTE}
     root = _project(project)

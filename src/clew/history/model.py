@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 DEFAULT_IGNORED = ("node_modules/", "vendor/", "dist/", ".git/")
 LARGEST_PATCH = 1024 * 1024
@@ -26,6 +28,16 @@ def last_id(repo_id: int) -> int:
     return first_id(repo_id) | LAST_PLACE
 
 
+class Answers(Protocol):
+    """What git said before."""
+
+    def ask(self, words: tuple[str, ...], given: bytes, run: Callable[[], bytes]) -> bytes:
+        """What git says to these words."""
+
+    def made(self, name: str, given: bytes, make: Callable[[], bytes]) -> bytes:
+        """What was made of answers, kept instead of them."""
+
+
 @dataclass(frozen=True)
 class Repo:
     """A registered repository."""
@@ -39,6 +51,7 @@ class Repo:
     exclude_prefixes: tuple[str, ...] = ()
     author_filter: str | None = None
     managed_clone: bool = False
+    answers: Answers | None = field(default=None, compare=False, repr=False)
 
     @property
     def ignored(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ the repository's configuration names.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from clew.history.lookup import clean_path
@@ -23,7 +24,9 @@ def repo_git(repo: Repo, *arguments: str, given: bytes = b"") -> bytes:
     marker = root / ".git"
     # Named outright, because git would look for a repository in the directories above.
     place = marker if marker.exists() else root
-    return run_git(f"--git-dir={place}", "--literal-pathspecs", *arguments, cwd=root, given=given)
+    words = (f"--git-dir={place}", "--literal-pathspecs", *arguments)
+    run = partial(run_git, *words, cwd=root, given=given)
+    return run() if repo.answers is None else repo.answers.ask(words, given, run)
 
 
 def resolve(repo: Repo, revision: str) -> str:

@@ -14,16 +14,18 @@ from clew.history.reader import reading_store
 from clew.history.store.engines import create_index, index_address, is_remote
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.freshness import commits_behind, freshness
-from clew.history.sync.repositories import plain_name, register
-from clew.history.sync.sync import Progress, bring_up_to_date
 from clew.kit.call import Call
 from clew.kit.errors import ClewError
 from clew.kit.git import git_line, guard
 from clew.kit.project import find_repository
 from clew.kit.text.display import os_reason
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.history.sync.sync import Progress
+
 # Shows how far reading is: of which repository, how many commits there are, whether for the first time.
-Meter = Callable[[str, int, bool], AbstractContextManager[Progress | None]]
+Meter = Callable[[str, int, bool], "AbstractContextManager[Progress | None]"]
 _Asked = tuple[Repo, bool]
 
 _MOST_NAMESAKES = 1000
@@ -104,6 +106,8 @@ def _head(root: Path, ref: str) -> str:
 
 def _added(settings: Mapping[str, str], root: Path) -> _Asked:
     """The repository, registered under a name that is free."""
+    from clew.history.sync.repositories import plain_name, register
+
     with closing(create_index(index_address(settings))) as store, store.locked():
         known = own_repo(store, root)  # another process may have been first
         if known is None:
@@ -118,6 +122,8 @@ def _read_in(settings: Mapping[str, str], asked: list[_Asked], meter: Meter) -> 
     stale = [repo for repo, has_news in asked if has_news]
     if not stale:
         return []
+    from clew.history.sync.sync import bring_up_to_date
+
     problems = []
     with closing(create_index(index_address(settings))) as store:
         for repo in stale:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +19,14 @@ BUSY_SECONDS = 30.0
 _MAKING_SECONDS = 1.0
 _LOOK_SECONDS = 3.0
 _LOOK_STEPS = 10_000
+_KEPT = """
+CREATE TABLE kept (
+    place TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value BLOB NOT NULL,
+    PRIMARY KEY (place, key)
+);
+"""
 _opened: dict[Path, tuple[str, ...]] = {}  # what to look at when a row makes no sense
 
 
@@ -278,3 +286,55 @@ def _statements(script: str) -> Iterator[str]:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def opened_keeping(file: Path, most: int) -> Iterator[Keeping]:
+    """What can be made again, kept in a file: at most so many values; nothing where it cannot be used."""
+    try:
+        connection = open_database(file, (_KEPT,))
+    except (sqlite3.Error, ClewError, OSError):
+        yield Keeping(None, most)
+        return
+    with closing(connection):
+        connection.execute("PRAGMA synchronous=OFF")
+        yield Keeping(connection, most)
+
+
+class Keeping:
+    """Values by place and key."""
+
+    def __init__(self, connection: sqlite3.Connection | None, most: int) -> None:
+        self._connection = connection
+        self._most = most
+
+    def known(self, place: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """The values that are kept under these keys."""
+        if self._connection is None:
+            return {}
+        asked = (
+            "SELECT key, value FROM kept WHERE place = ?"
+            " AND key IN (SELECT value FROM json_each(?))"
+        )
+        try:
+            rows = self._connection.execute(asked, (place, json_list(keys))).fetchall()
+        except sqlite3.Error:
+            return {}
+        return {row["key"]: row["value"] for row in rows}
+
+    def keep(self, place: str, values: Mapping[str, bytes], *, only: str = "") -> None:
+        """Keep values, and of the place no others but those that begin with `only`.
+
+        When there are too many, it begins anew.
+        """
+        if self._connection is None or not values:
+            return
+        with suppress(sqlite3.Error), writing(self._connection) as connection:
+            (count,) = connection.execute("SELECT max(rowid) FROM kept").fetchone()
+            if (count or 0) > self._most:
+                connection.execute("DELETE FROM kept")
+            if only:
+                asked = "DELETE FROM kept WHERE place = ? AND substr(key, 1, ?) != ?"
+                connection.execute(asked, (place, len(only), only))
+            rows = [(place, key, value) for key, value in values.items()]
+            connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)

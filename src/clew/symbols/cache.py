@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clew.kit import jsontext
-from clew.kit.errors import ClewError
 from clew.kit.project import clew_home
-from clew.kit.sqlite import json_list, open_database, read_migrations, writing
+from clew.kit.sqlite import Keeping, opened_keeping
 from clew.symbols.parser import Definition, Outline
 
 # Another number when queries change: what an older Clew made is not used.
-_VERSION = 1
-_MIGRATIONS = Path(__file__).with_name("migrations")
+_VERSION = 2
 _MOST = 200_000
 
 
@@ -28,46 +25,27 @@ def cache_file() -> Path:
 @contextmanager
 def outline_cache() -> Iterator[OutlineCache]:
     """The cache, open; one that cannot be used knows nothing and keeps nothing."""
-    try:
-        connection = open_database(cache_file(), read_migrations(_MIGRATIONS))
-    except (sqlite3.Error, ClewError, OSError):
-        yield OutlineCache(None)
-        return
-    with closing(connection):
-        connection.execute("PRAGMA synchronous=OFF")
-        yield OutlineCache(connection)
+    with opened_keeping(cache_file(), _MOST) as keeping:
+        yield OutlineCache(keeping)
 
 
 class OutlineCache:
     """Outlines by blob and language."""
 
-    def __init__(self, connection: sqlite3.Connection | None) -> None:
-        self._connection = connection
+    def __init__(self, keeping: Keeping) -> None:
+        self._keeping = keeping
 
     def known(self, blobs: Iterable[str], language: str) -> dict[str, Outline]:
         """The outlines that are kept of these blobs."""
-        if self._connection is None:
-            return {}
-        asked = (
-            "SELECT blob, outline FROM outlines WHERE language = ?"
-            " AND blob IN (SELECT value FROM json_each(?))"
-        )
-        try:
-            rows = self._connection.execute(asked, (language, json_list(blobs))).fetchall()
-            return {row["blob"]: _unpacked(row["outline"]) for row in rows}
-        except (sqlite3.Error, zlib.error, ValueError, TypeError):
-            return {}
+        found = {}
+        for blob, value in self._keeping.known(language, blobs).items():
+            with suppress(zlib.error, ValueError, TypeError):
+                found[blob] = _unpacked(value)
+        return found
 
     def keep(self, outlines: Mapping[str, Outline], language: str) -> None:
-        """Keep outlines; a cache that is full begins anew."""
-        if self._connection is None or not outlines:
-            return
-        rows = [(blob, language, _packed(outline)) for blob, outline in outlines.items()]
-        with suppress(sqlite3.Error), writing(self._connection) as connection:
-            (count,) = connection.execute("SELECT max(rowid) FROM outlines").fetchone()
-            if (count or 0) > _MOST:
-                connection.execute("DELETE FROM outlines")
-            connection.executemany("INSERT OR REPLACE INTO outlines VALUES (?, ?, ?)", rows)
+        """Keep outlines."""
+        self._keeping.keep(language, {blob: _packed(one) for blob, one in outlines.items()})
 
 
 def _packed(outline: Outline) -> bytes:

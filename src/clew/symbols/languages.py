@@ -34,9 +34,9 @@ _TYPESCRIPT = (
     _JAVASCRIPT
     + """
 (abstract_class_declaration name: (_) @name) @class
-(interface_declaration name: (_) @name) @type
+(interface_declaration name: (_) @name) @interface
 (type_alias_declaration name: (_) @name) @type
-(enum_declaration name: (_) @name) @type
+(enum_declaration name: (_) @name) @enum
 (function_signature name: (identifier) @name) @function
 (internal_module name: (identifier) @name) @scope
 """
@@ -55,10 +55,10 @@ _GO = """
 _RUST = """
 (function_item name: (identifier) @name) @function
 (function_signature_item name: (identifier) @name) @function
-(struct_item name: (type_identifier) @name) @class
-(enum_item name: (type_identifier) @name) @class
-(union_item name: (type_identifier) @name) @class
-(trait_item name: (type_identifier) @name) @class
+(struct_item name: (type_identifier) @name) @struct
+(enum_item name: (type_identifier) @name) @enum
+(union_item name: (type_identifier) @name) @union
+(trait_item name: (type_identifier) @name) @trait
 (type_item name: (type_identifier) @name) @type
 (mod_item name: (identifier) @name body: (_)) @scope
 (impl_item type: (type_identifier) @name) @scope
@@ -75,9 +75,9 @@ _C = """
 (function_definition declarator: (function_declarator declarator: (identifier) @name)) @function
 (function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))) @function
 (function_definition declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))) @function
-(struct_specifier name: (type_identifier) @name body: (_)) @class
-(union_specifier name: (type_identifier) @name body: (_)) @class
-(enum_specifier name: (type_identifier) @name body: (_)) @class
+(struct_specifier name: (type_identifier) @name body: (_)) @struct
+(union_specifier name: (type_identifier) @name body: (_)) @union
+(enum_specifier name: (type_identifier) @name body: (_)) @enum
 (type_definition declarator: (type_identifier) @name) @type
 (preproc_def name: (identifier) @name) @value
 (preproc_function_def name: (identifier) @name) @function
@@ -98,9 +98,9 @@ _CPP = (
 )
 _JAVA = """
 (class_declaration name: (identifier) @name) @class
-(interface_declaration name: (identifier) @name) @class
-(enum_declaration name: (identifier) @name) @class
-(record_declaration name: (identifier) @name) @class
+(interface_declaration name: (identifier) @name) @interface
+(enum_declaration name: (identifier) @name) @enum
+(record_declaration name: (identifier) @name) @record
 (annotation_type_declaration name: (identifier) @name) @class
 (method_declaration name: (identifier) @name) @function
 (constructor_declaration name: (identifier) @name) @function
@@ -111,7 +111,7 @@ _JAVA = """
 _RUBY = """
 (class name: (constant) @name) @class
 (class name: (scope_resolution scope: (_) @owner name: (constant) @name)) @class
-(module name: (constant) @name) @class
+(module name: (constant) @name) @module
 (method name: (_) @name) @function
 (singleton_method name: (_) @name) @function
 (assignment left: (constant) @name) @value

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clew.catalog.wording import commands_of
+from clew.history.git.answers import remembered
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.reader import reading_store
@@ -23,8 +24,10 @@ from clew.kit.project import PROJECT_VARIABLES, find_project
 from clew.kit.text.display import shown_path
 from clew.specs.store.store import SpecStore, open_store
 from clew.thread.model import LATE, Statement
-from clew.work.journal.interface import Journal
-from clew.work.journal.sqlite import read_journal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.work.journal.interface import Journal
 
 MISSING = "missing"
 _UNREGISTERED = 0
@@ -41,6 +44,18 @@ class Rooms:
     specs: SpecStore | None
     missing: dict[str, Statement] = field(default_factory=dict)
     _repos: dict[str, Repo] = field(default_factory=dict)
+
+    @contextmanager
+    def remembering(self, question: str) -> Iterator[None]:
+        """While it lasts, git is asked in the project's repository only what it was not asked before."""
+        own = self.own_repo()
+        if own is None:
+            yield
+            return
+        with remembered(Path(own.local_path), question) as answers:
+            self._repos[""] = replace(own, answers=answers)
+            yield
+            self._repos[""] = own
 
     def lack(self, source: str, text: str) -> None:
         """Note that something is missing, and what would add it."""
@@ -78,6 +93,8 @@ class Rooms:
         if self.project is None:
             yield None
             return
+        from clew.work.journal.sqlite import read_journal
+
         with read_journal(ProjectPaths(self.project)) as journal:
             yield journal
 

@@ -13,6 +13,7 @@ from clew.sessions.attribution.files import Line, Repository
 from clew.sessions.index.events import LONGEST_REQUEST, kept_text
 from clew.sessions.index.interface import SessionIndex
 from clew.sessions.model import LOCAL, Turn
+from clew.sessions.sharing import CLEW
 from clew.sessions.sharing.model import (
     SharedLines,
     SharedSession,
@@ -20,7 +21,7 @@ from clew.sessions.sharing.model import (
     digest_of,
     ranges_of,
 )
-from clew.sessions.sharing.notes import CLEW, Notes, clew_sessions, note_text, session_data
+from clew.sessions.sharing.notes import Notes, clew_sessions, note_text, session_data
 
 __all__ = ["CLEW", "commits_of", "markdown", "session_data", "shared_sessions", "write_notes"]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from clew.kit.errors import Invalid
 from clew.sessions.readers.lines import seconds
+from clew.sessions.sharing import CLEW
 from clew.sessions.sharing.model import (
     SharedLines,
     SharedSession,
@@ -20,7 +21,7 @@ from clew.sessions.sharing.model import (
     program_name,
     session_uid,
 )
-from clew.sessions.sharing.notes import CLEW, checked_ranges, clew_sessions
+from clew.sessions.sharing.notes import checked_ranges, clew_sessions
 
 GIT_AI, AGENT_NOTE = "refs/notes/ai", "refs/notes/agentnote"
 _PEOPLE = "h_"

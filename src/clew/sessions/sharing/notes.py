@@ -19,7 +19,6 @@ from clew.sessions.sharing.model import (
     session_uid,
 )
 
-CLEW = "refs/notes/clew"
 FORM = "clew-sessions/1"
 _LAST_LINE = 10_000_000
 _MOST_RANGES = 20_000

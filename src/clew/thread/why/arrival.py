@@ -16,7 +16,7 @@ from clew.history.model import Repo
 from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
-from clew.sessions.sharing.notes import CLEW
+from clew.sessions.sharing import CLEW
 from clew.thread.recall.git_messages import Message, logged
 
 _MOST_TAGS = 30

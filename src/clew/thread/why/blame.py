@@ -13,7 +13,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
 from clew.history.repo_git import repo_git
+from clew.kit import jsontext
 from clew.kit.errors import NotFound
 from clew.kit.files import open_regular
 from clew.kit.git import PLAIN_DIFF, GitError, guard
@@ -60,7 +61,21 @@ def blame_lines(
 ) -> Blame:
     """Who wrote the lines from one number to another, as the checkout counts them."""
     found = _blame_checkout(repo, path, start, end)
-    return replace(found, entries=tuple(_joined(_followed(repo, found.entries, read))))
+    if repo.answers is None:
+        followed = _followed(repo, found.entries, read)
+    else:
+        lines = _packed(found.entries)
+        made = repo.answers.made(
+            "followed", lines, lambda: _packed(_followed(repo, found.entries, read))
+        )
+        rows = jsontext.loads(made.decode("utf-8", "surrogateescape"))
+        followed = [Blamed(*row) for row in rows]
+    return replace(found, entries=tuple(_joined(followed)))
+
+
+def _packed(entries: Sequence[Blamed]) -> bytes:
+    rows = jsontext.dumps([astuple(entry) for entry in entries])
+    return rows.encode("utf-8", "surrogateescape")
 
 
 def _blame_checkout(repo: Repo, path: str, start: int, end: int) -> Blame:

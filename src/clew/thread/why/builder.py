@@ -16,15 +16,20 @@ from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Link, Statement
-from clew.thread.recall.commit_search import Related
 from clew.thread.recall.git_messages import Message, logged
 from clew.thread.rooms import Rooms
 from clew.thread.why.arrival import Arrival, arrival_of
 from clew.thread.why.commits import Commit, is_behind, read_commit, without_trailers
-from clew.thread.why.documents import Documents, read_documents
 from clew.thread.why.links import SpecRef, SpecThread, specs_of_commit, thread_of_spec
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.thread.recall.commit_search import Related
+    from clew.thread.why.documents import Documents
+
 _MOST_FILES = 4
+_FEW = 8  # files: what fixes such a commit most likely concerns each
+_BOOKKEEPING = ".chant/"
 _MOST_LATER = 8
 _MOST_TOLD = 40
 _MOST_OF_ISSUE = 6
@@ -92,6 +97,8 @@ class WhyBuilder:
     @property
     def documents(self) -> Documents:
         """The project's documents, read once."""
+        from clew.thread.why.documents import read_documents
+
         if self._documents is None:
             self._documents = read_documents(self.rooms.project)
         return self._documents
@@ -200,8 +207,6 @@ class WhyBuilder:
                 f"The spec names no feature of the vision. Add it: clew edit {thread.id}"
                 " (labels: [FE-1], origin: [docs/vision.md])",
             )
-        else:
-            self.rooms.lack("vision", 'There is no vision. Write one: clew advise vision "…"')
 
     def _around(self, commit: Commit) -> None:
         for words in commit.rejected():
@@ -248,7 +253,12 @@ class WhyBuilder:
             self.say("notes", f"{ref}: {words}", commit.source, USUAL, shrink=True)
 
     def _together(self, commit: Commit) -> None:
-        others = [path for path, _, _ in commit.files if path not in self.own_paths]
+        asked = any(path.startswith(_BOOKKEEPING) for path in self.own_paths)
+        others = [
+            path
+            for path, _, _ in commit.files
+            if path not in self.own_paths and (asked or not path.startswith(_BOOKKEEPING))
+        ]
         if not others:
             return
         if len(commit.files) > _MOST_TOLD:
@@ -270,7 +280,7 @@ class WhyBuilder:
         """What refers to the commit, and what it refers to, but for what was told."""
         seen = {commit.sha}
         for kind, sha, subject, date, words in self._links(commit):
-            if sha in seen:
+            if sha in seen or not (kind in _EARLIER or self._concerns(commit, kind, sha)):
                 continue
             seen.add(sha)
             section = "earlier" if kind in _EARLIER else "later"
@@ -292,6 +302,15 @@ class WhyBuilder:
                 section = "earlier" if is_behind(self.repo, other["sha"], commit.sha) else "later"
                 words = f"names {issue['ref']}, too: {other['sha'][:12]} {day_text(other['date'])} {other['subject']}"
                 self.say(section, words, f"commit:{commit.repo}@{other['sha'][:12]}", LATE)
+
+    def _concerns(self, commit: Commit, kind: str, sha: str) -> bool:
+        """Whether what came after a commit of many files touched those that are asked about."""
+        asked = [path for path in self.own_paths if path]
+        if not asked or len(commit.files) <= _FEW or kind == "reverted_by":
+            return True
+        other = read_commit(self.rooms, self.repo, sha)
+        touched = [path for path, _, _ in other.files] if other else asked
+        return any(f"{path}/".startswith(f"{one}/") for path in touched for one in asked)
 
     def _links(self, commit: Commit) -> Iterator[tuple[str, str, str | None, int | None, str]]:
         history = self.rooms.history
@@ -320,10 +339,6 @@ class WhyBuilder:
 
     def add_missing(self) -> None:
         """What is not there, and the commands that would add it."""
-        if self.rooms.specs is not None:
-            with self.rooms.journal() as journal:
-                if journal is None:
-                    self.rooms.lack("runs", "No run is recorded here. Start one: clew work ID")
         missing = self.rooms.missing
         self.statements += [one for source, one in missing.items() if source != "specs"]
 

@@ -15,6 +15,7 @@ from clew.history.repo_git import repo_git
 from clew.history.search.pathkind import path_kind
 from clew.kit.errors import NotFound
 from clew.kit.git import GitError, guard
+from clew.symbols.languages import language_of
 from clew.symbols.tree import Place, TreeSymbols
 
 SYMBOL = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)\w+)*")
@@ -105,7 +106,7 @@ def _by_keyword(repo: Repo, name: str) -> list[Spot]:
     return [
         Spot(path, line, _block_end(repo, path, line), "")
         for path, line in found
-        if path_kind(path) != "prose"
+        if path_kind(path) != "prose" and language_of(path) is None
     ]
 
 

@@ -11,8 +11,6 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Item
 from clew.history.repo_git import repo_git
 from clew.kit.errors import ClewError
 from clew.kit.paths import ARCHIVE, SPECS
@@ -22,8 +20,12 @@ from clew.specs.model import Spec
 from clew.specs.query.commits import specs_listing
 from clew.thread.rooms import Rooms
 from clew.thread.why.commits import Commit
-from clew.thread.why.documents import Decision, Documents, read_documents
-from clew.work.model import Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from clew.advisors.documents.model import Item
+    from clew.thread.why.documents import Decision, Documents
+    from clew.work.model import Run
 
 _ID = r"([A-Za-z0-9][A-Za-z0-9._-]{2,199}?)"
 # What may come before a subject: nothing, a bullet of a squash, or words of git.
@@ -82,6 +84,8 @@ def specs_of_commit(rooms: Rooms, commit: Commit) -> list[SpecRef]:
 
 def thread_of_spec(rooms: Rooms, spec_id: str, documents: Documents | None = None) -> SpecThread:
     """What a spec came from and how it was worked."""
+    from clew.thread.why.documents import read_documents
+
     thread = SpecThread(spec_id)
     known = read_documents(rooms.project) if documents is None else documents
     if rooms.specs is not None:
@@ -107,7 +111,8 @@ def _from_git(rooms: Rooms, spec_id: str) -> tuple[Spec | None, str]:
     own = rooms.own_repo()
     if own is None or not is_usable(spec_id):
         return None, ""
-    places = (f"{SPECS}/{spec_id}.md", f"{ARCHIVE}/{spec_id[:10]}/{spec_id}.md")
+    folders = (SPECS, f"{ARCHIVE}/{spec_id[:10]}", ARCHIVE)
+    places = (f"{folder}/{spec_id}.md" for folder in folders)
     asked = ("log", "-1", "--diff-filter=AM", "--no-renames", "--name-only", "--format=%H", "HEAD")
     try:
         sha, path = os.fsdecode(repo_git(own, *asked, "--", *places)).split()[:2]
@@ -136,6 +141,8 @@ def _without_output(body: str) -> str:
 
 def _follow(thread: SpecThread, texts: list[str], documents: Documents) -> None:
     """Take up what the texts name, and what those name in turn."""
+    from clew.advisors.documents.markdown import REFERENCE
+
     whole = "\n".join(texts)
     named = list(dict.fromkeys(REFERENCE.findall(whole)))
     features = [one for one in named if one.startswith("FE-")]

@@ -203,7 +203,7 @@ def _symbol(rooms: Rooms, name: str, repo_name: str | None) -> Target | None:
     found = find_spots(repo, name)
     if found is None:
         return None
-    what = "is defined" if found.is_defined else "is not defined here; it occurs"
+    what = "is defined" if found.is_defined else "has no definition that was found; it occurs"
     if len(found.meant) > 1:
         note = f"'{shown_text(name)}' {what} in {len(found.meant)} places: ask for one of them"
         return Target("places", repo, path=name, note=note, places=found.meant)

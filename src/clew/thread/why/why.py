@@ -19,7 +19,6 @@ from clew.thread.why.builder import MOST_TEXT, WhyBuilder, head_of
 from clew.thread.why.commits import Commit, read_commit
 from clew.thread.why.links import SpecRef, specs_of_commit
 from clew.thread.why.paths import directory_story, file_story
-from clew.thread.why.requests import session_statements
 from clew.thread.why.target import Target, find_target
 
 BUDGET = 1500
@@ -53,6 +52,11 @@ _MOST_PLACES = 20
 
 def why(rooms: Rooms, text: str, *, repo: str | None = None, budget: int = BUDGET) -> Pack:
     """The thread behind lines, a file, a symbol, a commit or a spec, within a budget of tokens."""
+    with rooms.remembering(f"why {text}"):
+        return _followed(rooms, text, repo, budget)
+
+
+def _followed(rooms: Rooms, text: str, repo: str | None, budget: int) -> Pack:
     target = find_target(rooms, text, repo)
     builder = WhyBuilder(rooms, target.repo, frozenset({target.path}))
     if target.kind == "commit":
@@ -104,6 +108,8 @@ def _add_lines(builder: WhyBuilder, target: Target) -> None:
         first = next((entry for entry in most if _TELLING.search(entry.text)), most[0])
         builder.own_paths |= {first.path}
         _add_first(builder, target.path, first)
+        from clew.thread.why.requests import session_statements
+
         builder.statements += session_statements(builder.repo, blame.entries)
         _add_others(builder, counts, ordered[1:], place)
 
@@ -193,7 +199,9 @@ def _add_path(builder: WhyBuilder, target: Target) -> None:
             builder.say("changes", f"{head_of(changed)}{named}", changed.source)
     more = len(story.shas) - 1 - _MOST_COMMITS
     if more > 0:
-        builder.say("changes", f"{more} earlier commits touched it", f"file:{path}", LATE)
+        builder.say(
+            "changes", f"{more} earlier commit{'s'[: more != 1]} touched it", f"file:{path}", LATE
+        )
 
 
 def _line_text(entry: Blamed, path: str) -> str:
