@@ -7,9 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.web.shop import Shop
 
+expect.set_options(timeout=60_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}

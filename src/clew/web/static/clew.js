@@ -1,5 +1,9 @@
 // What a page does by itself: times that go on, news from the server, drag and drop, comments.
 // Without this file everything can still be read and done by forms.
+// Nothing is loaded later: a page that is there is one whose keys and buttons work.
+import { board } from "./board.js";
+import { live } from "./live.js";
+import { remarks } from "./remarks.js";
 
 function elapsed(since) {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(since)) / 1000));
@@ -55,13 +59,8 @@ const log = document.querySelector("[data-follow]");
 if (log) {
   log.scrollTop = log.scrollHeight;
 }
-if (document.getElementById("columns")) {
-  (await import("./board.js")).board();
-}
-if (document.querySelector(".remark-here")) {
-  (await import("./remarks.js")).remarks();
-}
-// Last: a page that hears news is one whose keys and buttons work.
+board();
+remarks();
 if (document.querySelector("[data-live]")) {
-  (await import("./live.js")).live();
+  live();
 }

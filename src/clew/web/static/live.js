@@ -1,6 +1,7 @@
 // News from the server: parts of the page are fetched again when something changed, logs grow.
 
 const FIELDS = "input, textarea";
+const REACHED = "a[href], button, summary";
 
 export function live() {
   const place = document.querySelector("[data-live]");
@@ -54,10 +55,12 @@ export function live() {
   document.addEventListener("pointerdown", (event) => {
     pressed = event.button === 0 && event.target.closest("[data-fresh]") !== null;
   }, true);
-  for (const name of ["pointerup", "pointercancel"]) {
+  document.addEventListener("keydown", (event) => {
+    pressed = event.key === " " && event.target.closest("[data-fresh]") !== null;
+  }, true);
+  for (const name of ["pointerup", "pointercancel", "keyup"]) {
     document.addEventListener(name, () => { pressed = false; }, true);
   }
-  served = partsOf(document);
   open();
 }
 
@@ -87,7 +90,7 @@ let waiting = null;
 let isWhole = false;
 let asked = 0;
 let shown = 0;
-let served = new Map();
+let served = partsOf(document);
 let pressed = false;
 
 export function refresh(whole = false) {
@@ -150,13 +153,13 @@ async function fetchAnew() {
   }
   shown = number;
   show(new DOMParser().parseFromString(text, "text/html"));
-  document.dispatchEvent(new Event("clew:fresh"));
 }
 
 function show(fresh) {
   const news = partsOf(fresh);
   const kept = [];
   const names = [...news.keys()].filter((name) => news.get(name) !== served.get(name));
+  const giveBack = keepFocus();
   for (const name of isWhole ? [...names, "runs"] : names) {
     const mine = document.getElementById(name);
     const other = fresh.getElementById(name);
@@ -167,6 +170,7 @@ function show(fresh) {
       replace(mine, other);
     }
   }
+  giveBack();
   isWhole = false;
   served = news;
   if (kept.length) {
@@ -175,14 +179,25 @@ function show(fresh) {
 }
 
 function replace(mine, other) {
-  const focused = mine.contains(document.activeElement) ? document.activeElement : null;
-  const card = focused?.closest("[id]")?.id;
   const open = [...mine.querySelectorAll("details[open][id]")].map((element) => element.id);
   mine.replaceWith(document.adoptNode(other));
   for (const id of open) {
     document.getElementById(id)?.setAttribute("open", "");
   }
-  if (card) {
-    document.getElementById(card)?.querySelector("a, button, summary")?.focus();
-  }
+}
+
+// Gives the focus back once all parts are replaced: a card may have gone from one to another.
+function keepFocus() {
+  const focused = document.activeElement;
+  const holder = focused.closest("[data-fresh] [id], [data-fresh]");
+  const place = holder && [holder, ...holder.querySelectorAll(REACHED)].indexOf(focused);
+  return () => {
+    const now = holder && !focused.isConnected && document.getElementById(holder.id);
+    if (now) {
+      const all = [now, ...now.querySelectorAll(REACHED)];
+      const same = [all[place], ...all].find((element) => element?.isEqualNode(focused));
+      // Never another button: Enter would do what nobody asked for.
+      (same ?? now.querySelector("a[href], summary"))?.focus();
+    }
+  };
 }
