@@ -104,7 +104,7 @@ def test_stopped_and_continued(token, faults):
             thread.start()
         server.process.send_signal(signal.SIGCONT)
         for thread in waiting:
-            thread.join(20)
+            thread.join(120)
         assert answers == [200] * 8
         assert_answers(server)
         faults.survived()

@@ -52,7 +52,7 @@ def shop(tmp_path):
     made.configure("watch:", "  poll_interval_ms: 100")
     yield made
     if is_watched(made.paths):
-        stop_watch(made.paths, 10)
+        stop_watch(made.paths, 120)
 
 
 def kill(pid):
@@ -86,7 +86,7 @@ def test_a_watch_that_is_killed_while_it_merges_loses_nothing(shop, dice, faults
         start_watch(shop.work)
         name = f"{number}.txt"
         wait_until(lambda n=name: n in shop.repo.text("ls-tree", "--name-only", "main").split())
-        stop_watch(shop.paths, 10)
+        stop_watch(shop.paths, 120)
         assert shop.repo.git("status", "--porcelain") == b""
         faults.survived()
 
@@ -98,7 +98,7 @@ def test_a_stopped_watch_is_still_the_one_watch_and_can_be_ended(shop, faults):
     wait_until(lambda: is_stopped(pid))
     with pytest.raises(Conflict, match="already running"):
         start_watch(shop.work)
-    stop_watch(shop.paths, 10)
+    stop_watch(shop.paths, 120)
     wait_until(lambda: not is_watched(shop.paths))
     faults.survived()
 
@@ -209,7 +209,7 @@ def test_a_read_only_disk_is_told_and_does_not_end_the_watch(tmp_path, faults, m
             assert refused.returncode == 1
         shop.finished("002", {"more.txt": "new\n"})
         wait_until(lambda: "more.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
-        stop_watch(shop.paths, 10)
+        stop_watch(shop.paths, 120)
         wait_until(lambda: not is_alive(process))
         faults.survived()
 
@@ -228,6 +228,6 @@ def test_a_full_disk_does_not_end_the_watch(tmp_path, faults, monkeypatch):
         disk.empty()
         shop.finished("001", {"new.txt": "new\n"})
         wait_until(lambda: "new.txt" in shop.repo.text("ls-tree", "--name-only", "main"))
-        stop_watch(shop.paths, 10)
+        stop_watch(shop.paths, 120)
         wait_until(lambda: not is_alive(process))
         faults.survived()

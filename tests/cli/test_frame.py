@@ -30,7 +30,7 @@ def clew(*words, name="clew", **settings):
         (str(BIN / name), *words),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
         stdin=subprocess.DEVNULL,
         **settings,
@@ -203,7 +203,7 @@ def test_a_reader_that_leaves_is_no_error():
         shell=True,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=True,
     )
     assert done.stdout.startswith("TOOL")
@@ -220,7 +220,7 @@ def test_tables_are_drawn_on_a_terminal():
     done = subprocess.run(
         (sys.executable, "-c", script),
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
         env={"TERM": "xterm", "PATH": "/usr/bin:/bin", "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
@@ -236,7 +236,7 @@ def test_listing_commands_imports_none_of_them():
         "sys.exit(repr(bad) if bad else 0)"
     )
     done = subprocess.run(
-        (sys.executable, "-c", script), capture_output=True, text=True, timeout=30, check=False
+        (sys.executable, "-c", script), capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
 

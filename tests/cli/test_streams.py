@@ -49,7 +49,7 @@ def screen(line, columns, **variables):
             break
         shown += piece
     os.close(mine)
-    running.wait(30)
+    running.wait(120)
     return shown.decode().replace("\r\n", "\n")
 
 

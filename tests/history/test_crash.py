@@ -160,7 +160,7 @@ def test_sixteen_readers_during_a_sync(big, tmp_path):
     assert process.wait(60) == 0
     done.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert errors == []
     assert len(answers) >= 16
     assert hits(store, *QUERIES) == hits(clean, *QUERIES)

@@ -160,7 +160,7 @@ def test_one_call_sees_one_state(tmp_path):
         before = search_commits(reader, "parser")
         removing = threading.Thread(target=_remove, args=(tmp_path / "db",))
         removing.start()
-        removing.join(30)
+        removing.join(120)
         assert search_commits(reader, "parser") == before != []
         with reader.snapshot():
             assert len(reader.repos()) == 1

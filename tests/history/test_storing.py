@@ -165,7 +165,7 @@ def test_a_reader_that_is_stopped_ends_and_starts_no_more(repository):
     while not outcome:
         pass
     reader.stop()
-    thread.join(30)
+    thread.join(120)
 
     assert not thread.is_alive()
     assert isinstance(outcome[-1], GitError)
@@ -211,7 +211,7 @@ def test_a_sync_that_may_skip_leaves_when_another_one_waits(repository, tmp_path
     with take(store):
         thread = threading.Thread(target=wait)
         thread.start()
-        assert waits.wait(30)
+        assert waits.wait(120)
         sha = repository.commit("Late", {"late.txt": "late\n"})
         skipped = bring_up_to_date(store, repo, may_skip=True)
     thread.join(60)

@@ -14,6 +14,7 @@ import pytest
 from clew.cli.faces import run_face
 from clew.hosts.table import HOSTS
 from tests.hosts.conftest import REAL_PYTHON
+from tests.support.waiting import LIMIT_SECONDS
 
 RUN = "import sys; from clew.faces import enter; sys.exit(enter('clew', sys.argv[1:]))"
 
@@ -348,7 +349,7 @@ def converse(machine, words, answers):
         env=dict(os.environ, TERM="xterm", COLUMNS="120"), cwd=machine.project,
     )  # fmt: skip
     os.close(follower)
-    screen, waiting, deadline = "", list(answers), time.monotonic() + 60
+    screen, waiting, deadline = "", list(answers), time.monotonic() + LIMIT_SECONDS
     while time.monotonic() < deadline:
         if not select.select([leader], [], [], 0.2)[0]:
             continue
@@ -359,7 +360,7 @@ def converse(machine, words, answers):
         if waiting and re.search(waiting[0][0], screen):
             os.write(leader, waiting.pop(0)[1].encode() + b"\n")
     os.close(leader)
-    return process.wait(10), screen
+    return process.wait(120), screen
 
 
 def test_the_wizard_asks_shows_its_plan_and_does_it(machine):

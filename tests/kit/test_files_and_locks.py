@@ -186,7 +186,7 @@ def test_racing_processes_agree_on_a_secret(private_home):
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         for _ in range(6)
     ]
-    secrets = {process.communicate(timeout=30)[0] for process in processes}
+    secrets = {process.communicate(timeout=120)[0] for process in processes}
     assert len(secrets) == 1
     assert secrets == {load_secret("race").hex() + "\n"}
     assert [p.name for p in (private_home / ".clew" / "secrets").iterdir()] == ["race"]

@@ -147,7 +147,7 @@ def test_a_legacy_client_that_refuses_or_leaves_is_no_crash():
         server.wait(lambda m: m.get("method") == "elicitation/create")
         server.process.stdin.close()
         assert server.answer_to(request_id)["result"]["isError"] is True
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
 
 
 def test_state_sealed_by_one_process_opens_in_the_next(private_home):

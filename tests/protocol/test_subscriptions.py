@@ -41,7 +41,7 @@ def test_streams_end_gracefully_when_input_ends():
         result = server.answer_to("s1")["result"]
         assert result["resultType"] == "complete"
         assert result["_meta"][SUBSCRIPTION] == "s1"
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
 
 
 def test_a_service_without_changes_agrees_to_nothing():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tests.support.client import CLARIAD, EVERYTHING, TASKS, StdioServer, modern
@@ -56,10 +54,8 @@ def test_wrong_arguments_never_become_a_task():
 def test_progress_is_the_status_message():
     with StdioServer(CLARIAD) as server:
         task = start(server, "long_running_operation", operation_name="Job", duration_seconds=5)
-        deadline = time.monotonic() + 10
-        while "statusMessage" not in (state := state_of(server, task["taskId"])):
-            assert time.monotonic() < deadline
-        assert "Job" in state["statusMessage"]
+        said = wait_until(lambda: state_of(server, task["taskId"]).get("statusMessage"))
+        assert "Job" in said
 
 
 def test_cancelling_a_task():
@@ -85,9 +81,8 @@ def test_a_tools_error_is_a_completed_task_and_a_protocol_error_a_failed_one():
 def test_a_task_asks_and_goes_on_when_all_is_answered():
     with StdioServer(EVERYTHING) as server:
         task_id = start(server, "multi_input")["taskId"]
-        deadline = time.monotonic() + 10
-        while (state := state_of(server, task_id))["status"] != "input_required":
-            assert time.monotonic() < deadline
+        wait_until(lambda: state_of(server, task_id)["status"] == "input_required")
+        state = state_of(server, task_id)
         assert set(state["inputRequests"]) == {"first", "second"}
 
         def answer(**answers):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-LIMIT_SECONDS = 60.0  # generous: reached only when the condition never becomes true
+LIMIT_SECONDS = 180.0  # generous: reached only when the condition never becomes true
 PAUSE_SECONDS = 0.02
 
 

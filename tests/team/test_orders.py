@@ -84,7 +84,7 @@ def test_an_order_is_leased_by_one_of_many(make):
 
     def take(name):
         own = Orders(first.database.address)
-        barrier.wait(30)
+        barrier.wait(120)
         while (order := own.lease(name, ["claude"])) is not None:
             taken[order.order_id] += 1
         own.close()

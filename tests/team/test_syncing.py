@@ -63,7 +63,7 @@ def served(tmp_path):
     yield made
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(120)
 
 
 def publish(repository, bare):
@@ -213,7 +213,7 @@ def test_the_server_of_webhooks_queues_and_refuses():
             f"http://127.0.0.1:{place[1]}/", data=body, headers=headers
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             with error:

@@ -11,7 +11,8 @@ from playwright.sync_api import expect
 
 from tests.web.shop import Shop
 
-expect.set_options(timeout=60_000)
+MILLISECONDS = 180_000  # reached only by what never comes
+expect.set_options(timeout=MILLISECONDS)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -47,7 +48,7 @@ class Visit:
         self.own = ("data:", *elsewhere)
         settings = {"viewport": WIDE, "color_scheme": "light", **settings}
         self.context = browser.new_context(**settings)
-        self.context.set_default_timeout(60000)
+        self.context.set_default_timeout(MILLISECONDS)
         self.server = server
         self.origin = server.url.partition("/?")[0].rstrip("/")
         self.troubles = []

@@ -19,7 +19,7 @@ def small(shop):
 
 def ask(server, path="/", method="GET", body=None, **headers):
     connection = http.client.HTTPConnection(
-        server.address.hostname, server.address.port, timeout=20
+        server.address.hostname, server.address.port, timeout=120
     )
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if body is not None:

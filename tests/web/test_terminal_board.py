@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from tests.support.client import BIN
+from tests.support.waiting import LIMIT_SECONDS
 from tests.web.shop import clew
 
 
@@ -50,12 +51,12 @@ def test_on_a_terminal_it_is_drawn_and_redrawn(shop):
         read_until(ours, "Sell tea")
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
         os.close(ours)
         os.close(theirs)
 
 
-def read_until(descriptor, words, seconds=30):
+def read_until(descriptor, words, seconds=LIMIT_SECONDS):
     text, deadline = "", time.monotonic() + seconds
     while words not in text:
         assert time.monotonic() < deadline, text

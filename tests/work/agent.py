@@ -214,7 +214,7 @@ def sleep(seconds):
 def wait_for(name):
     """Wait until the test lets it go on, by a file in the worktree or the project."""
     there = (Path(name), Path(os.environ["CLEW_PROJECT"]) / name)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not any(path.exists() for path in there) and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -19,7 +19,7 @@ from clew import __version__
 from clew.hosts.model import ServerWords
 from clew.kit.errors import ClewError
 
-TIMEOUT = 10.0
+TIMEOUT = 30.0
 _PROTOCOL = "2025-11-25"
 _DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 _DESKTOP_KEEPS = ("HOME", "USER", "LOGNAME", "LANG", "SHELL", "TMPDIR", "XDG_RUNTIME_DIR")

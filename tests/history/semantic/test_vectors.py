@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from tests.history.index import new_index
 from tests.history.semantic.conftest import index_of
 from tests.models.endpoint import running
 from tests.support.repos import generate
+from tests.support.waiting import wait_until
 
 SLOW_EMBED = """
 import sys, time
@@ -124,9 +125,7 @@ def test_killed_anywhere_then_finished_equals_a_clean_run(tmp_path):
     kills = 0
     for wanted in (1, 30, 90):
         process = subprocess.Popen([sys.executable, "-c", SLOW_EMBED, str(store.path)])
-        deadline = time.monotonic() + 30
-        while process.poll() is None and count(store) < wanted and time.monotonic() < deadline:
-            time.sleep(0.001)
+        wait_until(partial(has_begun, process, store, wanted), pause=0.001)
         process.send_signal(signal.SIGKILL)
         kills += process.wait() == -signal.SIGKILL
         assert set(content(store).items()) <= set(content(clean).items())
@@ -134,6 +133,10 @@ def test_killed_anywhere_then_finished_equals_a_clean_run(tmp_path):
     assert kills
     embed(store)
     assert content(store) == content(clean)
+
+
+def has_begun(process, store, wanted):
+    return process.poll() is not None or count(store) >= wanted
 
 
 def count(store):

@@ -50,7 +50,7 @@ def origin(repo, tmp_path):
     yield Origin(repo, served, server.server_port)
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(120)
 
 
 @pytest.fixture

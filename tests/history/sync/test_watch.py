@@ -74,7 +74,7 @@ def test_what_moves_is_synced_until_told_to_stop(cm, synced, db, watching, new_r
     wait_until(lambda: indexed(db, first, "later"))
 
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
 
     assert process.returncode == 0, err
     assert re.fullmatch(r"Watched: [23] commits indexed in [23] syncs.\n", out)

@@ -74,7 +74,7 @@ def _answers(url):
 def _get(url, cookies="", method="GET"):
     """Status, place to go on, and cookies of an answer."""
     parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=120)
     try:
         connection.request(method, url.split(parts.netloc, 1)[1], headers={"Cookie": cookies})
         response = connection.getresponse()

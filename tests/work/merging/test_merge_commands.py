@@ -127,7 +127,7 @@ def test_watch_in_the_foreground_ends_by_sigterm(shop):
     wait_until(pid_file.exists)
     assert int(pid_file.read_text()) == child.pid
     child.send_signal(signal.SIGTERM)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=120)
     assert (child.returncode, err) == (0, b"")
     assert out.decode().splitlines()[-1] == "watch ended"
     assert not pid_file.exists()

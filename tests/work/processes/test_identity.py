@@ -70,5 +70,5 @@ def test_everything_of_a_run_is_found_and_ended_even_what_is_deaf():
         assert out.readline() == b"deaf\n"
     wait_until(lambda: len(processes_of_run(run_id)) == 2)
     assert stop_processes_of_run(run_id, 0.3) == 2
-    assert (deaf.wait(20), plain.wait(20)) == (-signal.SIGKILL, -signal.SIGTERM)
+    assert (deaf.wait(120), plain.wait(120)) == (-signal.SIGKILL, -signal.SIGTERM)
     assert stop_processes_of_run(run_id, 0.3) == 0

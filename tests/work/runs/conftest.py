@@ -144,7 +144,7 @@ def house(tmp_path):
     with made.work:
         yield made
         if is_watched(made.paths):  # tools that start work start one
-            stop_watch(made.paths, 20)
+            stop_watch(made.paths, 120)
         if made.paths.journal.exists():
             with open_journal(made.paths) as journal:
                 found = journal.schedules(running=True)

@@ -75,7 +75,7 @@ def test_work_on_a_terminal_shows_a_table_that_lives(house):
     reader = threading.Thread(target=read)
     reader.start()
     out, _ = process.communicate(timeout=90)
-    reader.join(20)
+    reader.join(120)
     os.close(near)
     assert out.decode().startswith("001: completed; the work is on branch chant/001, merge it")
     assert b"spec" in seen
@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_the_work_running(house):
     while "run started" not in process.stderr.readline():
         pass
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "The work goes on without you" in errors
     (house.root / "run-go").write_text("")

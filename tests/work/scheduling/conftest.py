@@ -16,4 +16,4 @@ def shop(tmp_path):
     with made.work:
         yield made
     if is_watched(made.paths):
-        stop_watch(made.paths, 10)
+        stop_watch(made.paths, 120)

@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^```([A-Za-z0-9]*)[ \t]*\n(.*?)^```", re.MULTILINE | re.DO
 _MOST_ERRORS = 10
 _MOST_STARTS = 200
 _MOST_SCHEMA_BYTES = 1 << 20
-_SECONDS = 10.0
+_SECONDS = 30.0
 _UNBOUNDED = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
 
 

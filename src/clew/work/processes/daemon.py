@@ -25,7 +25,7 @@ from clew.kit.text.display import terminal_text
 from clew.work.processes.environment import child_environment
 from clew.work.processes.identity import RUN_VARIABLE
 
-_DOOR_SECONDS = 30.0
+_DOOR_SECONDS = 30.0  # for a process to begin, on a machine that is busy otherwise
 _LOOK_SECONDS = 0.05
 
 
@@ -71,6 +71,12 @@ class Heard:
         ended_early = self.is_closed and self.event not in ("started", "finishing")
         return self.event == "failed" or ended_early
 
+    def process(self, what: str) -> int:
+        """The process, which must have said who it is."""
+        if self.pid is None:
+            raise Unavailable(f"The {what} did not start within {_DOOR_SECONDS:g} s", "Try again.")
+        return self.pid
+
     def take(self, said: JsonObject) -> None:
         """Take one message in."""
         self.event = said["event"]
@@ -81,9 +87,9 @@ class Heard:
 
 
 def _listen(descriptor: int, seconds: float) -> Heard:
-    """Listen until the agent runs, something failed, or the time is over."""
+    """Listen until the agent runs, something failed, or so long after the first word."""
     heard, rest = Heard(), b""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _DOOR_SECONDS
     while heard.event not in ("started", "failed", "finishing") and not heard.is_closed:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([descriptor], [], [], left)[0]:
@@ -93,6 +99,8 @@ def _listen(descriptor: int, seconds: float) -> Heard:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             heard.take(jsontext.loads_bytes(line))
+            if heard.event == "supervisor":
+                deadline = time.monotonic() + seconds
     return heard
 
 
@@ -104,7 +112,6 @@ def start_detached(
     A process that says it failed, or that ends at once, is an error in its own words.
     """
     log_file = directory / f"{what}.log"
-    deadline = time.monotonic() + seconds
     near, far = os.pipe()
     environment = child_environment(directory)
     environment.pop(RUN_VARIABLE, None)  # it is no part of the run that may have asked for it
@@ -124,7 +131,7 @@ def start_detached(
         os.close(far)
         far = -1
         door.wait(_DOOR_SECONDS)  # it forks at once; what goes on is nobody's child
-        heard = _listen(near, deadline - time.monotonic())
+        heard = _listen(near, seconds)
     finally:
         lock.release()
         os.close(near)
@@ -135,7 +142,7 @@ def start_detached(
     return heard
 
 
-def lock_after(path: Path, seconds: float = 5.0) -> HeldLock | None:
+def lock_after(path: Path, seconds: float = 30.0) -> HeldLock | None:
     """The lock, once a process that has done its work has ended; None if it goes on."""
     deadline = time.monotonic() + seconds
     while (lock := try_lock(path)) is None and time.monotonic() < deadline:

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Conflict, Invalid, NotFound, Unavailable
@@ -24,7 +21,7 @@ from clew.specs.store.config import Config
 from clew.work.agents.options import WorkOptions
 from clew.work.journal.schedules import end_schedule, scheduler_lock, update_schedule
 from clew.work.journal.status_files import process_view, schedule_view
-from clew.work.model import OPEN, Run, Schedule, ScheduleStatus
+from clew.work.model import OPEN, Schedule, ScheduleStatus
 from clew.work.processes.child import Signals
 from clew.work.processes.daemon import Handshake, be_detached, lock_after, start_detached
 from clew.work.runs.prepare import (
@@ -49,28 +46,21 @@ from clew.work.scheduling.watch import (
 from clew.work.workspace import Wiring, Workspace
 
 _SCHEDULER, _WATCH = "scheduler", "watch"
-_WATCH_SECONDS = 10.0
 MOST_WORKERS = 64
-_ANSWER_MARGIN = 0.3
-_PROCESS_SECONDS = 5.0
-_LOOK_SECONDS = 0.02
-Started = TypeVar("Started", Run, Schedule)
 _FIELDS = ("process_id", "spec_id", "pid", "started_at", "mode")
 
 
-def start_schedule(
-    work: Workspace, spec_id: str, mode: str, order: Order, seconds: float = START_SECONDS
-) -> Schedule:
+def start_schedule(work: Workspace, spec_id: str, mode: str, order: Order) -> Schedule:
     """Start the scheduler on an order; a failure to start is raised in its own words."""
     lock = _free_scheduler(work)
     schedule = work.journal.add_schedule(spec_id, mode, order.as_plan())
     directory = private_directory(work.paths.store / "schedules" / schedule.schedule_id)
     try:
-        start_detached((work.wiring.entry, _SCHEDULER), directory, lock, seconds, _SCHEDULER)
+        start_detached((work.wiring.entry, _SCHEDULER), directory, lock, START_SECONDS, _SCHEDULER)
     except Unavailable as error:
         _end(work, schedule, ScheduleStatus.FAILED, error.message)
         raise
-    return _named(lambda: work.journal.schedule(schedule.schedule_id))
+    return work.journal.schedule(schedule.schedule_id)
 
 
 def start_watch(work: Workspace, options: WatchOptions | None = None) -> int:
@@ -79,10 +69,8 @@ def start_watch(work: Workspace, options: WatchOptions | None = None) -> int:
     work.paths.watch_pid.unlink(missing_ok=True)
     given = jsontext.dumps(asdict(options or WatchOptions()))
     module = (work.wiring.entry, _WATCH, given)
-    heard = start_detached(module, work.paths.store, lock, _WATCH_SECONDS, _WATCH)
-    if heard.pid is None:
-        raise Unavailable(f"The watch did not start within {_WATCH_SECONDS:g} s", "Try again.")
-    return heard.pid
+    heard = start_detached(module, work.paths.store, lock, START_SECONDS, _WATCH)
+    return heard.process(_WATCH)
 
 
 def keep_watched(work: Workspace) -> str | None:
@@ -186,8 +174,7 @@ class Begun:
 def begin_work(
     work: Workspace, ids: tuple[str, ...], mode: Mode, options: WorkOptions | None = None
 ) -> Begun:
-    """Begin work as asked, within two seconds; errors are raised before anything changes."""
-    deadline = time.monotonic() + START_SECONDS - _ANSWER_MARGIN
+    """Begin work as asked, within a moment; errors are raised before anything changes."""
     options = options or WorkOptions()
     if mode.parallel is not None and not 1 <= mode.parallel <= MOST_WORKERS:
         raise Invalid(
@@ -203,33 +190,19 @@ def begin_work(
         )
     if mode.name == "single" and names and not work.store.graph().open_members(names[0]):
         try:
-            return _single(work, names[0], options, deadline)
+            return _single(work, names[0], options)
         except UnmergedDependency:
             if not (mode.merge and work.config().flag("watch", "merge")):
                 raise  # else a scheduler merges first what it builds on
-    return _several(work, names, mode, options, deadline)
+    return _several(work, names, mode, options)
 
 
-def _single(work: Workspace, spec_id: str, options: WorkOptions, deadline: float) -> Begun:
-    left = max(0.1, deadline - time.monotonic())
-    run = start_work(work, spec_id, options, seconds=left)
-    run = _named(lambda: work.journal.get(run.run_id))
+def _single(work: Workspace, spec_id: str, options: WorkOptions) -> Begun:
+    run = start_work(work, spec_id, options)
     return Begun(_record(process_view(run)), run.run_id, None)
 
 
-def _named(look: Callable[[], Started]) -> Started:
-    """What was started, once its process has said who it is; that takes long on a slow machine."""
-    deadline = time.monotonic() + _PROCESS_SECONDS
-    while (found := look()).process_id is None and found.ended_at is None:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(_LOOK_SECONDS)
-    return found
-
-
-def _several(
-    work: Workspace, names: tuple[str, ...], mode: Mode, options: WorkOptions, deadline: float
-) -> Begun:
+def _several(work: Workspace, names: tuple[str, ...], mode: Mode, options: WorkOptions) -> Begun:
     only = _is_only(names, mode)
     mode = replace(mode, chain=True) if mode.name == "single" else mode
     first = _first(work, Wanted(names, only, mode.labels))
@@ -254,8 +227,7 @@ def _several(
         _stagger(config),
     )
     spec_id = names[0] if names else first
-    left = max(0.1, deadline - time.monotonic())
-    schedule = start_schedule(work, spec_id, mode.name, order, left)
+    schedule = start_schedule(work, spec_id, mode.name, order)
     return Begun(_record(schedule_view(schedule)), None, schedule.schedule_id)
 
 

@@ -24,7 +24,7 @@ from clew.work.split.split import SplitOptions, check_splittable, split_spec
 from clew.work.workspace import Workspace
 
 _MODULE = "clew.work.split.background"
-_START_SECONDS = 10.0
+_START_SECONDS = 2.0
 _RECORD = ("process_id", "spec_id", "pid", "started_at", "mode", "options")
 _OPTIONS = ("force", "recursive", "max_depth")
 
@@ -43,7 +43,7 @@ def begin_split(work: Workspace, spec_id: str, options: SplitOptions) -> JsonObj
     directory = private_directory(work.paths.make_store() / "splits" / spec.id)
     request = {"root": str(work.root), "spec_id": spec.id, "options": asdict(options)}
     write_atomic(directory / "request.json", jsontext.dumps(request), mode=0o600)
-    start_detached((_MODULE,), directory, lock, _START_SECONDS, "split")
+    start_detached((_MODULE,), directory, lock, _START_SECONDS, "split").process("split")
     record = next(view for view in split_processes(work.paths) if view["spec_id"] == spec.id)
     return {name: record[name] for name in _RECORD}
 
