@@ -156,7 +156,7 @@ class Judge:
         return self._is_head(text)
 
     def _changes(self, text: str, source: str) -> str:
-        more = re.fullmatch(r"(\d+) earlier commits touched it", text)
+        more = re.fullmatch(r"(\d+) earlier commits? touched it", text)
         if more is None:
             sha = _SHORT.search(text)
             touched = self.git.changed(sha[1]) if sha else {}
@@ -248,7 +248,8 @@ class Judge:
         return "useless" if ref in self.subject else "true"
 
     def _people(self, text: str, source: str) -> str:
-        named = [name for role in text.split("; ") for name in re.split(r" by |, ", role)[1:]]
+        plain = re.sub(r" \([^)]*\)", "", text)
+        named = [name for role in plain.split("; ") for name in re.split(r" by |, ", role)[1:]]
         return _true(all(name in self.git.message(self.sha) for name in named))
 
     def _together(self, text: str, source: str) -> str:

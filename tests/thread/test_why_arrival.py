@@ -331,3 +331,48 @@ def test_an_issue_that_the_message_tells_is_not_told_again(asked):
     assert (said(data, "message"), said(data, "issues")) == (["Related to #17."], [])
     assert said(data, "later")[0].startswith("is named as the cause by")
     assert said(asked("b.txt:1"), "issues") == ["names #18"]
+
+
+def test_what_was_made_on_the_main_line_came_by_no_merge(asked):
+    repository = asked.repository
+    repository.commit("Start", {"a.txt": "a\n"})
+    repository.git("branch", "fork")
+    sha = repository.commit("Add b", {"b.txt": "b\n"})
+    repository.git("checkout", "-q", "fork")
+    repository.commit("Fork", {"f.txt": "f\n"})
+    words = "Merge remote-tracking branch 'source/current' into fork"
+    repository.git("merge", "-q", "--no-ff", "-m", words, "main", env=repository.dates())
+    repository.git("checkout", "-q", "main")
+    repository.commit("More", {"b.txt": "c\n"})
+    own = "Merge branch 'fork'\n\nConflicts:\n\tb.txt"
+    repository.git("merge", "-q", "--no-ff", "-m", own, "fork", env=repository.dates())
+    assert said(asked(sha), "merged") == []
+    forked = repository.text("rev-parse", "main^2^1")
+    (merged,) = said(asked(forked), "merged")
+    assert merged.endswith("Merge branch 'fork'")
+
+
+def test_of_an_import_only_later_fixes_of_the_file_are_told(asked):
+    repository = asked.repository
+    sha = repository.commit("Import", {f"{number}.c": "int x;\n" for number in range(12)})
+    fix = repository.commit(f'Mend the third\n\nFixes: {sha[:12]} ("Import")', {"3.c": "int y;\n"})
+    assert said(asked("4.c"), "later") == []
+    for target in ("3.c", sha):
+        (later,) = said(asked(target), "later")
+        assert fix[:12] in later
+
+
+def test_the_use_of_a_struct_is_no_definition(asked):
+    uses = "struct till;\nint sum(struct till *one);\nint open(struct till *one);\n"
+    asked.repository.commit("Use a till", {"use.c": uses})
+    first, *_ = said(asked("till"), "places")
+    assert first.startswith("'till' has no definition that was found; it occurs in 3 places")
+    asked.repository.commit("Define it", {"till.c": "struct till {\n  int sum;\n};\n"})
+    data = asked("till")
+    assert said(data, "line")[0] == "struct till {"
+
+
+def test_a_packed_file_among_tests_is_no_test(asked):
+    files = {"tests/data/fake.whl": "PK\n", "tests/test_a.py": "def test(): pass\n", "a.py": "\n"}
+    sha = asked.repository.commit("Add a", files)
+    assert "tests changed with it: tests/test_a.py" in said(asked(sha), "together")

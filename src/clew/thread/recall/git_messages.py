@@ -12,7 +12,7 @@ from clew.kit.errors import ClewError
 from clew.kit.git import seconds_of
 from clew.specs.index.text_index import Text
 
-_FIELDS = "%H%x00%at%x00%an%x00%s%x00%b"
+_FIELDS = "%H%x00%at%x00%aN%x00%s%x00%b"
 _MOST_READ = 20_000
 _LONGEST_BODY = 2000
 _WORD = re.compile(r'"([^"]+)"')

@@ -142,14 +142,32 @@ def _merge(repo: Repo, sha: str, behind: dict[str, list[str]]) -> Message | None
         for merge, parents in behind.items()
         if len(parents) > 1 and parents[0] not in own and own.intersection(parents[1:])
     ]
-    if not merges:
+    later = {parent for parents in behind.values() for parent in parents}
+    tips = [one for one in behind if one not in later]
+    # What was made on the main line came there by no merge: others took it up from there.
+    if not merges or sha in _first_parents(tips[-1:], behind):
         return None
+    main = _first_parents(tips, behind)
     found = logged(repo, "--no-walk=unsorted", *merges[:_MOST_MERGES], "--")
     requests = (one for one in found if request_in(f"{one.subject}\n\n{one.body}"))
     topics = (
-        one for one in found if one.subject.startswith("Merge ") and not _LINES.match(one.subject)
+        one
+        for one in found
+        if one.sha in main and one.subject.startswith("Merge ") and not _LINES.match(one.subject)
     )
     return next(requests, None) or next(topics, None)
+
+
+def _first_parents(tips: Sequence[str], behind: dict[str, list[str]]) -> set[str]:
+    """The main lines that end in these commits, down to the one that all others have behind them."""
+    found: set[str] = set()
+    for tip in tips:
+        one = tip
+        while one in behind and one not in found:
+            found.add(one)
+            one = behind[one][0]
+        found.add(one)
+    return found
 
 
 def _first_version(

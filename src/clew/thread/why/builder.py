@@ -79,8 +79,11 @@ _ONLY_ISSUES = re.compile(r"(?:(?:close|fixe?|resolve)[sd]? +#\d+[\s,.]*)+", re.
 _REVERTS = re.compile(r"^This reverts commit [0-9a-f]{7,64}\.?$\n?", re.MULTILINE)
 _LIST = re.compile(r"^\s*(?:[-*#•]|\d+[.)]) ?", re.MULTILINE)
 _LONGEST_TOPIC = 400
+_CONFLICTS = re.compile(r"^#? ?Conflicts:", re.MULTILINE)
 # What tests a program is one: no picture, and no settings of those who run it.
-_PROGRAM = re.compile(r"\.(?!(?:png|jpe?g|gif|ya?ml|toml|json|md|rst|txt|cfg|ini|html)$)\w+$")
+_PROGRAM = re.compile(
+    r"\.(?!(?:png|jpe?g|gif|ya?ml|toml|json|md|rst|txt|cfg|ini|html|whl|zip|gz|xz|bz2|pdf|bin|patch|diff|snap|lock|csv|tsv)$)\w+$"
+)
 
 
 @dataclass
@@ -354,6 +357,7 @@ def _of_issue(history: HistoryStore, ref: str, repo: str) -> list[dict[str, Any]
 def _topic(merge: Message) -> str:
     """What a merge says of its topic in a paragraph; a tag's words are of everything in it."""
     words = without_trailers(merge.body.strip().split("\n\n")[0])
+    words = _CONFLICTS.split(words)[0].strip()
     if merge.subject.startswith("Merge tag ") or _LIST.search(words):
         return ""
     return words if len(words) <= _LONGEST_TOPIC else ""
