@@ -89,3 +89,13 @@ def test_what_is_refused(project):
     project.config("project:\n  name: x")
     with pytest.raises(Invalid, match="No enterprise derivation configured"):
         derived(project)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "DATABASE_URL", "gh_token"])
+def test_no_variable_that_may_hold_a_secret_becomes_a_field(project, monkeypatch, name):
+    """The settings come with a clone, and what they derive is committed."""
+    monkeypatch.setenv(name, "core")
+    project.config(f"enterprise:\n  derived:\n    team:\n      from: env\n      pattern: {name}\n")
+    with pytest.raises(Invalid, match="may hold a secret"):
+        derived(project)
+    assert "team" not in project.store.load(A).fields

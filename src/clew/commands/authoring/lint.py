@@ -28,6 +28,7 @@ from clew.commands.registry.usage import uses
 from clew.commands.render.render import DESTINATION, FILE, FIXED_NAMES, INPUT, VARIABLE, names_in
 from clew.kit.errors import ClewError
 from clew.kit.text.frontmatter import read_leniently
+from clew.kit.text.patterns import first_match
 
 _BRACES = re.compile(r"\{\{?\s*([a-z][\w-]{2,40})\s*\}")
 _C1_C2 = re.compile(r"[a-z]+(-[a-z]+)?\Z")
@@ -205,6 +206,6 @@ def _pattern_findings(layer: Layer, agent: str, folders: list[Folder]) -> Iterat
 
 def _matches(pattern: str, value: str) -> bool:
     try:
-        return re.search(pattern, value) is not None
-    except re.error:
+        return first_match(pattern, value) is not None
+    except ClewError:
         return False

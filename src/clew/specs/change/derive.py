@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from clew.kit.errors import Invalid
 from clew.kit.git import git_text_or_none
+from clew.kit.text.patterns import first_match
 from clew.specs.model import Changes, Spec, words_of
 from clew.specs.store.config import Config
 from clew.specs.store.store import SpecStore
@@ -27,6 +28,7 @@ _LISTS = ("labels", "context")
 _NOT_DERIVED = frozenset({"status", "approval", "depends_on", "members", "derived_fields"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LONGEST = 500
+_SECRET_NAME = re.compile(r"(?i)token|secret|pass|key|credential|auth|cookie|session|dsn|url")
 
 
 class Derivation(NamedTuple):
@@ -97,6 +99,11 @@ def _changed_fields(spec: Spec, values: dict[str, str]) -> dict[str, Any]:
 def _value(rule: dict[str, Any], spec: Spec, project: Path) -> str | None:
     source, pattern = rule.get("from"), str(rule.get("pattern") or "")
     if source == "env":
+        if _SECRET_NAME.search(pattern):
+            raise Invalid(
+                f"The variable {pattern} may hold a secret, and specs are for everybody",
+                "Derive from another one.",
+            )
         found: str | None = os.environ.get(pattern)
     elif source == "git_user":
         key = "user.email" if pattern == "email" else "user.name"
@@ -114,13 +121,8 @@ def _value(rule: dict[str, Any], spec: Spec, project: Path) -> str | None:
 
 
 def _group(pattern: str, text: str) -> str | None:
-    try:
-        found = re.search(pattern, text)
-    except re.error as error:
-        raise Invalid(f"Not a regular expression: {pattern}", str(error)) from None
-    if found is None:
-        return None
-    return found[1] if found.re.groups else found[0]
+    found = first_match(pattern, text)
+    return found[1 if len(found) > 1 else 0] if found is not None else None
 
 
 def _allowed(rule: Any) -> tuple[str, ...]:

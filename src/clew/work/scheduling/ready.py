@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from clew.kit.errors import Invalid
+from clew.kit.text.patterns import first_match
 from clew.kit.times import parse_iso
 from clew.specs.index.index import Snapshot
 from clew.specs.model import DONE_STATUSES, GROUP_TYPES, OPEN_STATUSES, Head
@@ -150,7 +152,7 @@ class Policy:
         """Whether trying again later is likely to help."""
         said = run.failure or ""
         return run.failure_class in TRANSIENT or any(
-            re.search(pattern, said, re.IGNORECASE) for pattern in self.patterns
+            _has(pattern, said) for pattern in self.patterns
         )
 
     @property
@@ -172,6 +174,13 @@ def policy_of(config: Config, mode: str, on_failure: str | None, retries: int | 
         config.text("watch", "failure", "on_permanent_failure") or SKIP,
         tuple(map(_pattern, config.words("watch", "failure", "retryable_patterns"))),
     )
+
+
+def _has(pattern: str, said: str) -> bool:
+    try:
+        return first_match(pattern, said, re.IGNORECASE) is not None
+    except Invalid:  # it takes too long
+        return False
 
 
 def _pattern(text: str) -> str:
