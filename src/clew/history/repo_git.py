@@ -13,20 +13,34 @@ from pathlib import Path
 from clew.history.lookup import clean_path
 from clew.history.model import Repo
 from clew.kit.errors import Invalid, NotFound
-from clew.kit.git import GitError, guard, run_git
+from clew.kit.git import GitError, guard, read_git, run_git
 
 
 def repo_git(repo: Repo, *arguments: str, given: bytes = b"") -> bytes:
     """What git prints in a registered repository; `given` is what it reads."""
+    root, place = _named(repo)
+    words = (*place, *arguments)
+    run = partial(run_git, *words, cwd=root, given=given)
+    return run() if repo.answers is None else repo.answers.ask(words, given, run)
+
+
+def repo_git_head(
+    repo: Repo, *arguments: str, most: int, seconds: float
+) -> tuple[bytes, int | None]:
+    """The first bytes of it, for what may print any amount, and how git ended if that was all."""
+    root, words = _named(repo)
+    return read_git(*words, *arguments, cwd=root, most=most, seconds=seconds)
+
+
+def _named(repo: Repo) -> tuple[Path, tuple[str, ...]]:
+    """Where it is, and the words by which git means it."""
     root = Path(repo.local_path)
     if not root.is_dir():
         raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'.")
     marker = root / ".git"
     # Named outright, because git would look for a repository in the directories above.
     place = marker if marker.exists() else root
-    words = (f"--git-dir={place}", "--literal-pathspecs", *arguments)
-    run = partial(run_git, *words, cwd=root, given=given)
-    return run() if repo.answers is None else repo.answers.ask(words, given, run)
+    return root, (f"--git-dir={place}", "--literal-pathspecs")
 
 
 def resolve(repo: Repo, revision: str) -> str:

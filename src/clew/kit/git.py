@@ -8,17 +8,21 @@ a fetch for one transport by `protocols`. Nothing runs hooks.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from clew.kit.errors import ClewError, Invalid, Unavailable
 
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
-# What a repository's own configuration could start with the commands used here. The last two
-# would leave out lines and spaces of a patch.
+# What a repository's own configuration could start with the commands used here, and after that
+# what would change how answers are written.
 _SAFE_SETTINGS = (
     "core.fsmonitor=false",
     "diff.external=",
@@ -28,13 +32,18 @@ _SAFE_SETTINGS = (
     "protocol.allow=never",
     "log.showRoot=true",
     "diff.suppressBlankEmpty=false",
+    "diff.context=3",
+    "diff.interHunkContext=0",
+    "core.abbrev=auto",
+    "grep.column=false",
+    "i18n.logOutputEncoding=UTF-8",
 )
 _SAFE_CONFIG = tuple(word for setting in _SAFE_SETTINGS for word in ("-c", setting))
 # These read objects and references only; all others could pass a file of the checkout through a
 # filter, or content through a merge driver.
 _OBJECTS_ONLY = {
     "blame", "cat-file", "check-ignore", "check-ref-format", "cherry", "commit-tree", "config",
-    "diff-tree", "for-each-ref", "log", "ls-files", "ls-tree", "merge-base", "merge-file",
+    "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "merge-file",
     "rev-list", "rev-parse", "symbolic-ref", "update-ref", "write-tree", "--version",
 }  # fmt: skip
 _PROGRAMS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
@@ -76,6 +85,9 @@ INHERITED_LOCATION = (
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
 )
+# What git opens of a checkout without asking; pipes come with unpacked archives only.
+_OPENED = (".mailmap", ".gitattributes", ".gitignore", ".gitmodules")
+_MOST_LOOKED_AT = 5_000
 # Git's own children go on when it is killed, and git when Clew is: network and all. This one
 # stays beside them and ends their group when the pipe that Clew holds is closed. A death signal
 # would not do: it comes when the starting thread ends, and not on every system.
@@ -130,6 +142,26 @@ def guard(value: str) -> str:
     return value
 
 
+@lru_cache(256)
+def _refuse_pipes(place: Path) -> None:
+    """Refuse a repository with a pipe or a device where git opens files: it would wait for ever."""
+    found = (Path(place, name) for name in _OPENED)
+    for path in (*found, *islice(_own_files(Path(place, ".git")), _MOST_LOOKED_AT)):
+        with suppress(OSError):
+            mode = path.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise Invalid(f"{path} is no file, and git would wait for it", "Remove it.")
+
+
+def _own_files(directory: Path) -> Iterator[Path]:
+    """What git keeps beside objects."""
+    yield directory
+    for above, directories, files in os.walk(directory):
+        if "pack" in directories:
+            directories[:] = ["info"]
+        yield from (Path(above, name) for name in files)
+
+
 def seconds_of(date: str) -> int:
     """The time of a commit as git prints it; 0 where it cannot be read."""
     try:
@@ -154,6 +186,7 @@ def run_git(
     only one that `knows_hooks` can tell where they are. It looks, unless it is `working`: then
     the filters and merge drivers that the repository names are run.
     """
+    _refuse_pipes(cwd)
     environment = git_environment() | dict(variables or {})
     if not working:
         environment |= _without_programs(arguments, cwd, environment)
@@ -283,6 +316,9 @@ def _raise_failure(
             f"The repository at {place} belongs to another user, so git does not read it",
             f"If you trust it: git config --global --add safe.directory {quote(place)}",
         )
+    if _command_of(arguments) == "blame" and "invalid object name" in words:
+        # The file can be any of this machine, as the repository's settings name it.
+        words = "invalid object name in the revisions that blame.ignoreRevsFile lists"
     if check:
         raise GitError(f"git {_command_of(arguments)} failed: {words or f'exit code {code}'}")
 
@@ -336,6 +372,7 @@ def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen
     It ends with Clew: its input ends, and the first thing that it prints finds no reader.
     """
     assert _command_of(arguments) in _OBJECTS_ONLY
+    _refuse_pipes(cwd)
     return subprocess.Popen(
         ["git", *_SAFE_CONFIG, *_NO_HOOKS, *arguments],
         cwd=cwd,
@@ -345,3 +382,19 @@ def open_git(*arguments: str, cwd: Path, feed: bool = False) -> subprocess.Popen
         stderr=subprocess.DEVNULL,
         bufsize=1 << 18,
     )
+
+
+def read_git(*arguments: str, cwd: Path, most: int, seconds: float) -> tuple[bytes, int | None]:
+    """The first bytes that git prints of objects, and how it ended; None where there was more."""
+    process = open_git(*arguments, cwd=cwd)
+    late = threading.Timer(seconds, process.kill)
+    late.start()
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read(most)
+        is_cut = len(output) == most
+        if is_cut:
+            process.kill()
+        code = process.wait()
+        late.cancel()
+    return output, None if is_cut or code < 0 else code

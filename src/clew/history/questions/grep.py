@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,17 +12,24 @@ from typing import Any, NamedTuple
 from clew.history.lookup import page
 from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
-from clew.history.repo_git import repo_git, resolve
+from clew.history.repo_git import repo_git, repo_git_head, resolve
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import Invalid
-from clew.kit.git import GitError, seconds_of
+from clew.kit.git import seconds_of
 from clew.kit.text.display import clipped
 
 _MOST_OF_A_FILE = 200
 _MOST_FILES = 12
+_LARGEST_OUTPUT = 16 * 1024 * 1024
+_LONGEST_SECONDS = 30.0
+_MOST_NAMED = 500  # paths that git is told; of more, its answer is sifted
+_MOST_REPEATS, _LONGEST_PATTERN = 1000, 2000
 _MOST_BLAMED = 8
 _LONGEST_LINE = 160
+_PLAIN = (
+    "-n", "-z", "-I", "-m", str(_MOST_OF_A_FILE), "--no-color", "--full-name", "--no-recurse-submodules",
+)  # fmt: skip
 _UNASKED = {"sha": None, "date": None, "subject": None}
 _IMPORT = re.compile(r"\s*(from|import|use|using|package|require|#\s*include)\b")
 _NO_HEAD = re.compile(r"(if|else|try|for|while|return)\b|[\w.]+\s*=|\w+:$")
@@ -51,11 +59,14 @@ def grep(
     repo = store.find_repo(repo_name)
     commit = resolve(repo, "HEAD")
     options = ("-E",) if regex else ("-F", "-p")
-    output = _matches(repo, commit, options, wanted)
+    for text in wanted if regex else ():
+        _check_pattern(text)
+    within = None if paths is None else set(matching_paths(store, paths).values())
+    named = sorted(within) if within and len(within) <= _MOST_NAMED else ()
+    output, complete = _matches(repo, commit, options, wanted, named)
     seek = [] if regex else wanted
     files = dict(_files(output, commit, seek))
-    if paths is not None:
-        within = set(matching_paths(store, paths).values())
+    if within is not None:
         files = {path: lines for path, lines in files.items() if path in within}
     order = sorted(files, key=lambda path: _place(path, files[path], seek))
     columns = ([(path, line) for line in sorted(files[path], key=_is_import)] for path in order)
@@ -70,18 +81,28 @@ def grep(
     ]
     found["files"] = [{"path": path, "lines": len(files[path])} for path in order[:_MOST_FILES]]
     found["more_files"] = max(0, len(order) - _MOST_FILES)
+    found["complete"] = complete
     return found
 
 
-def _matches(repo: Repo, commit: str, options: Sequence[str], texts: Sequence[str]) -> bytes:
-    patterns = [part for text in texts for part in ("-e", text)]
-    most = str(_MOST_OF_A_FILE)
-    try:
-        return repo_git(repo, "grep", "-n", "-z", "-I", "-m", most, *options, *patterns, commit)
-    except GitError as error:
-        if "fatal" in str(error):
-            raise Invalid("Not a pattern that git can search for", str(error)) from None
-        return b""  # no line has it
+def _matches(
+    repo: Repo, commit: str, options: Sequence[str], texts: Sequence[str], paths: Sequence[str]
+) -> tuple[bytes, bool]:
+    """What git prints, up to a limit of size and time, and whether that is all of it."""
+    words = (*_PLAIN, *options, *(part for text in texts for part in ("-e", text)), commit, "--")
+    output, code = repo_git_head(
+        repo, "grep", *words, *paths, most=_LARGEST_OUTPUT, seconds=_LONGEST_SECONDS
+    )
+    if code not in (None, 0, 1):
+        raise Invalid("Not a pattern that git can search for", "An extended one is: a(b|c)+")
+    return output, code is not None
+
+
+def _check_pattern(text: str) -> None:
+    """Counts within counts multiply in memory, and take all of it."""
+    counts = [int(found[:9] or 1) for found in re.findall(r"\{\d*,?(\d*)", text)]
+    if math.prod(counts) > _MOST_REPEATS or len(text) > _LONGEST_PATTERN:
+        raise Invalid(f"The counts of a pattern may multiply to {_MOST_REPEATS}", "Use * or +.")
 
 
 def _files(output: bytes, commit: str, seek: Sequence[str]) -> Iterator[tuple[str, list[_Line]]]:

@@ -160,6 +160,8 @@ def _by_file(found: JsonObject) -> Iterable[str]:
         yield f"Also in: {', '.join(rest)}"
     if found["total"] > len(found["lines"]):
         yield f"{len(found['lines'])} of {found['total']} lines; --path and --limit choose others."
+    if not found["complete"]:
+        yield "There are more: longer texts and --path look at all of them."
 
 
 def _culprit_of_hit(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
@@ -429,6 +431,7 @@ QUESTION_TOOLS = (
             },
             files=records({"path": STRING, "lines": INTEGER}),
             more_files=INTEGER,
+            complete=BOOLEAN,
             **texts("repo rev"),
         ),
     ),
