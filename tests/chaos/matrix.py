@@ -146,6 +146,7 @@ BESIDE = {
     "alternates": ("test_neighbours", (
         "test_objects_that_another_repository_lends_go_away_and_come_back",
     )),
+    "grafts": ("test_neighbours", ("test_grafts_and_replacements_come_and_go",)),
     "programs gone": ("test_neighbours", ("test_commits_go_on_after_clew_was_uninstalled",)),
     "uninstalled by pip": ("test_outside", ("test_a_real_uninstall_leaves_what_was_there_before",)),
     "the original commitmux": ("test_original", (

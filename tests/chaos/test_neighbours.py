@@ -140,6 +140,32 @@ def test_objects_that_another_repository_lends_go_away_and_come_back(tmp_path, f
         assert content(found) == content(new_index(tmp_path / "clean", borrower))
 
 
+def test_grafts_and_replacements_come_and_go(tmp_path, faults):
+    """What one machine puts in place of commits is never in the index, however it comes and goes."""
+    repository = Repository(tmp_path / "r")
+    shas = [repository.commit(f"number {n}", {"a.txt": f"{n}\n"}) for n in range(EACH)]
+    path = tmp_path / "db"
+    store = new_index(path, repository)
+    grafts = repository.path / ".git" / "info" / "grafts"
+    for number in range(EACH):
+        if number % 2:
+            grafts.write_text(f"{shas[-1]}\n{shas[1]} {shas[-2]}\n")
+            repository.git("replace", "-f", shas[1], shas[0])
+        else:
+            grafts.unlink(missing_ok=True)
+            repository.git("replace", "-d", shas[1]) if number else None
+        shas.append(repository.commit(f"later {number}", {"a.txt": f"later {number}\n"}))
+        sync(store)
+        done = run([BIN / "commitmux", "verify", "--db", path])
+        assert done.returncode == 0, done.stdout + done.stderr
+        faults.survived()
+    grafts.unlink(missing_ok=True)
+    repository.git("replace", "-d", shas[1])
+    fresh = new_index(tmp_path / "fresh", repository)
+    with closing(store), closing(fresh):
+        assert content(store) == content(fresh)
+
+
 def test_commits_go_on_after_clew_was_uninstalled(tmp_path, faults):
     """Its hooks find no program; git must not notice."""
     repository = Repository(tmp_path / "r")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import re
 import resource
 import socket
 import sys
 import threading
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.datastructures import Headers
+from starlette.requests import Request
 
+from clew.protocol.http import guard
+from clew.team.syncing import webhooks
+from clew.web import security
 from tests.support.client import BIN
 from tests.support.http import face_http, http_server, raw_connection, received
 from tests.support.repos import Repository
@@ -68,9 +77,63 @@ def test_the_token_is_for_its_owner_alone(private_home):
         assert path.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("words", [("serve", "--http"), ("web",)])
+def test_it_listens_on_this_machine_alone(tmp_path, words):
+    (tmp_path / ".git").mkdir()
+    command = (str(BIN / "clew"), *words, "--port", "0", "--project", str(tmp_path))
+    with http_server(command) as server:
+        assert server.address.hostname == "127.0.0.1"
+        port = server.address.port
+        listening = Path(f"/proc/{server.process.pid}/net/tcp")
+        if listening.exists():
+            places = re.findall(rf" ([0-9A-F]+):{port:04X} [0-9A-F:]+ 0A ", listening.read_text())
+            assert places == ["0100007F"]
+
+
+def test_sessions_cannot_be_guessed(door):
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                   "clientInfo": {"name": "x", "version": "1"}},
+    }  # fmt: skip
+    ids = [door.send("POST", hello)[1]["mcp-session-id"] for _ in range(20)]
+    assert len(set(ids)) == 20
+    assert min(map(len, ids)) >= 22  # 128 bits
+    for one in (ids[0][:-1], ids[0].swapcase(), "1", "0" * len(ids[0])):
+        assert status(door, Mcp_Session_Id=one, MCP_Protocol_Version="2025-06-18") == 404
+
+
+def test_secrets_are_compared_in_constant_time(monkeypatch):
+    """Every comparison of a secret with what a caller sent is the library's for that."""
+    compared = []
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append(a) or a == b)
+    headers = [(b"authorization", b"Bearer wrong")]
+    asked = Request({"type": "http", "method": "GET", "path": "/", "headers": headers})
+    assert guard.Guard("127.0.0.1", "token", 1).refuse_stranger(asked).status_code == 401
+    assert compared == [b"wrong"]
+    keys = security.Keys("token", "session")
+    cookie = Headers({"cookie": "clew_1=wrong"})
+    assert asyncio.run(security.TokenDoor(keys, 1).visitor(cookie)) is None
+    first = {"query_string": b"token=other", "path": "/"}
+    assert asyncio.run(security.TokenDoor(keys, 1).entry(first)).status_code == 401
+    with pytest.raises(webhooks.Forged):
+        webhooks.pushed_addresses({"X-Gitlab-Token": "guess"}, b"{}", "secret")
+    assert compared[1:] == [b"wrong", b"other", b"guess"]
+
+
 # The board behind the same door
 
 HALF_OPEN = 1100
+
+
+# Patience with strangers that does not grow with time: how busy the machine is decides nothing.
+PATIENCE = """
+import sys
+from clew.protocol.http.guard import Strangers
+from clew.faces import clew
+Strangers.__init__.__defaults__ = (100, 0.0)
+sys.exit(clew())
+"""
 
 
 @pytest.fixture
@@ -79,7 +142,8 @@ def board(tmp_path):
     repo = Repository(tmp_path / "shop")
     repo.commit("first", {"README.md": "hello\n"})
     (repo.path / ".chant" / "specs").mkdir(parents=True)
-    command = (str(BIN / "clew"), "web", "--port", "0", "--project", str(repo.path))
+    words = ("web", "--port", "0", "--project", str(repo.path))
+    command = (sys.executable, "-c", PATIENCE, *words)
     with http_server(command) as server:
         said = []
         threading.Thread(target=lambda: said.extend(server.process.stderr), daemon=True).start()

@@ -153,6 +153,13 @@ def private_directory(path: Path) -> Path:
     return path
 
 
+def private_file(path: Path) -> Path:
+    """The file; where there is none, one is made for its owner only, if the system lets us."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    return path
+
+
 def _sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, Unavailable
-from clew.kit.files import private_directory
+from clew.kit.files import private_directory, private_file
 from clew.kit.project import followed
 
 BUSY_SECONDS = 30.0
@@ -34,10 +34,17 @@ class UnsuitableDatabase(sqlite3.DatabaseError):
     """A file that is not the database it should be: another program's, or with parts missing."""
 
 
-def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
-    """A connection for reading and writing, its schema brought up to date."""
+def open_database(
+    path: Path, migrations: Sequence[str], *, is_private: bool = False
+) -> sqlite3.Connection:
+    """A connection for reading and writing, its schema brought up to date.
+
+    A private one is made for its owner only, wherever it is.
+    """
     followed(path)
     private_directory(path.parent)
+    if is_private:
+        private_file(path)
     with _connecting(path) as connection:
         _use_wal(connection)
         connection.execute("PRAGMA synchronous=FULL")

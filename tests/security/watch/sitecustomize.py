@@ -1,4 +1,4 @@
-"""Every Python that is started with this on its path tells which files below a directory it opened."""
+"""Every Python that is started with this tells which files below a directory it opened, or whom it called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-PLACE, TOLD = "WATCHED_DIRECTORY", "WATCHED_TOLD"
+PLACE, TOLD, NETWORK = "WATCHED_DIRECTORY", "WATCHED_TOLD", "WATCHED_NETWORK"
 _LOOKS = {"open", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.link",
           "os.chmod", "os.truncate", "os.utime", "sqlite3.connect"}  # fmt: skip
 _ITSELF = {"os.remove", "os.rename", "os.link"}
@@ -21,8 +21,18 @@ def _is_below(path, flags, place):
     return os.path.realpath(path).startswith(place)
 
 
+def _tell_of_call(event, given):
+    """Note whom it speaks to over the network, or asks for."""
+    whom = given[1] if event == "socket.connect" else given[0]
+    if event == "socket.getaddrinfo" or isinstance(whom, tuple):
+        with open(os.environ[TOLD], "a") as told:
+            told.write(f"{event} {whom}\n")
+
+
 def tell(event, given):
     """Note a look into the directory that is watched, and who looked."""
+    if event in ("socket.connect", "socket.getaddrinfo") and os.environ.get(NETWORK):
+        _tell_of_call(event, given)
     place = os.environ.get(PLACE)
     if event not in _LOOKS or not place or _busy:
         return

@@ -46,7 +46,7 @@ class SqliteHistory(SqliteRepositories, SqliteCommits, SqlitePaths, SqliteText, 
         # The index can be built again, so a commit need not wait for the disk: a crash may
         # lose the last batches, never mix them.
         try:
-            connection = open_database(path, migrations())
+            connection = open_database(path, migrations(), is_private=True)
             connection.execute(f"PRAGMA synchronous={'OFF' if is_scratch else 'NORMAL'}")
             connection.execute("PRAGMA cache_size=-32768")
             return cls(connection, path)

@@ -132,7 +132,7 @@ class VectorFile:
         """Open an index's vectors for writing; the file is made if there is none."""
         path = vectors_path(index)
         try:
-            connection = open_database(path, migrations())
+            connection = open_database(path, migrations(), is_private=True)
             connection.execute("PRAGMA synchronous=NORMAL")  # it can be built again
         except sqlite3.DatabaseError as error:
             raise _damaged("open", path, error) from error

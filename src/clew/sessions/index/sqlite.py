@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clew.kit import jsontext
 from clew.kit.errors import NotFound
-from clew.kit.files import private_directory
+from clew.kit.files import private_directory, private_file
 from clew.kit.project import clew_home
 from clew.kit.sqlite import json_list, open_database, read_migrations, writing
 from clew.kit.system_errors import database_refusal
@@ -44,9 +44,7 @@ def opened_index() -> Iterator[SqliteIndex]:
     path = database_path()
     private_directory(path.parent)
     try:
-        if not path.exists():
-            path.touch(mode=0o600)
-        path.chmod(0o600)
+        private_file(path).chmod(0o600)
         with closing(open_database(path, read_migrations(MIGRATIONS))) as database:
             # It can be made again from the transcripts, so a commit need not wait for the disk.
             database.execute("PRAGMA synchronous=NORMAL")
