@@ -9,6 +9,7 @@ import hmac
 import http.server
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -24,6 +25,7 @@ import uvicorn
 from clew.history.maintenance.verify import verify_repo
 from clew.kit.errors import Invalid, Unavailable
 from clew.program import offer_engines
+from clew.protocol.http.guard import Strangers
 from clew.protocol.http.server import door
 from clew.protocol.http.token import open_listener
 from clew.protocol.http.wire import most_of_one_address
@@ -199,7 +201,8 @@ def test_a_push_that_does_not_know_the_secret_is_refused(headers):
         pushed_addresses(headers, GITHUB, "")
 
 
-def test_the_server_of_webhooks_queues_and_refuses():
+def test_the_server_of_webhooks_queues_and_refuses(monkeypatch):
+    monkeypatch.setattr(Strangers.__init__, "__defaults__", (100, 0.0))
     seen = []
     listener = open_listener("127.0.0.1", "0")
     app = hook_app(SECRET, lambda found: seen.append(found) or len(found))
@@ -234,6 +237,19 @@ def test_the_server_of_webhooks_queues_and_refuses():
         assert send(GITHUB, **{"X-Gitea-Signature": signed(GITHUB)}) == 202
         for one in silent:
             one.close()
+        # Neither does who sends many at once without an end, nor who guesses the secret.
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\nbegun"
+        begun = [socket.create_connection(place) for _ in range(33)]
+        for one in begun:
+            one.sendall(head)
+        answered, _, _ = select.select(begun, [], [], 60)
+        assert b" 429 " in answered[0].recv(100)
+        for one in begun:
+            one.close()
+        wait_until(lambda: send(GITHUB, **{"X-Gitea-Signature": signed(GITHUB)}) == 202)
+        guesses = [send(GITHUB, **{"X-Gitea-Signature": "0" * 64}) for _ in range(150)]
+        assert guesses[-1] == 429
+        assert send(GITHUB, **{"X-Gitea-Signature": signed(GITHUB)}) == 202
     finally:
         server.should_exit = True
         serving.join()

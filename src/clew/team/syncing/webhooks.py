@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from socket import socket
 from typing import Any
@@ -16,11 +17,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew.history.sync.clones import shown_url
 from clew.kit.errors import ClewError, Invalid
+from clew.protocol.http.guard import Strangers
 from clew.protocol.http.server import Server, door, url_of
 
 _LARGEST = 5 * 1024 * 1024
 _SECONDS = 30
 _GRACE_SECONDS = 3
+_MOST_READ = 32  # messages of one address at once
+_FIRST_REFUSAL = 400
 _URL_KEYS = ("clone_url", "ssh_url", "git_url", "html_url", "git_http_url", "git_ssh_url")
 
 
@@ -73,31 +77,49 @@ def names_of(addresses: frozenset[str], known: Mapping[str, str | None]) -> list
 
 def hook_app(secret: str, pushed: Callable[[frozenset[str]], int]) -> ASGIApp:
     """Takes webhooks; `pushed` gets the addresses, and says how many repositories that were."""
+    strangers = Strangers()
+    reading = Counter[str]()
 
-    def judged(headers: Mapping[str, str], body: bytes) -> Response:
+    async def taken(request: Request, address: str) -> Response:
+        if request.method != "POST":
+            return _refusal(405, "webhooks are sent by POST")
+        if reading[address] >= _MOST_READ:
+            return _refusal(429, "too many messages at once")
+        reading[address] += 1
         try:
-            found = pushed_addresses(headers, body, secret)
-            return JSONResponse({"repositories": pushed(found)}, 202)
-        except Forged as error:
-            return _refusal(401, error.message)
-        except Invalid as error:
-            return _refusal(400, error.message)
-        except ClewError as error:
-            return _refusal(503, error.message)
+            body = await _body(request)
+            if isinstance(body, Response):
+                return body
+            return await asyncio.to_thread(_judged, secret, pushed, request.headers, body)
+        finally:
+            reading[address] -= 1
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        answer = _refusal(405, "webhooks are sent by POST")
-        if request.method == "POST":
-            body = await _body(request)
-            answer = (
-                body
-                if isinstance(body, Response)
-                else await asyncio.to_thread(judged, request.headers, body)
-            )
+        address = request.client.host if request.client else ""
+        answer = await taken(request, address)
+        if answer.status_code >= _FIRST_REFUSAL and strangers.is_tired_of(address):
+            answer = _refusal(429, "too many messages that are refused")
         await answer(scope, receive, send)
 
     return app
+
+
+def _judged(
+    secret: str,
+    pushed: Callable[[frozenset[str]], int],
+    headers: Mapping[str, str],
+    body: bytes,
+) -> Response:
+    try:
+        found = pushed_addresses(headers, body, secret)
+        return JSONResponse({"repositories": pushed(found)}, 202)
+    except Forged as error:
+        return _refusal(401, error.message)
+    except Invalid as error:
+        return _refusal(400, error.message)
+    except ClewError as error:
+        return _refusal(503, error.message)
 
 
 async def _body(request: Request) -> bytes | Response:
@@ -119,7 +141,7 @@ async def _body(request: Request) -> bytes | Response:
 
 
 def _refusal(status: int, reason: str) -> Response:
-    headers = {"Connection": "close"} if status in (408, 413) else {}
+    headers = {"Connection": "close"} if status in (408, 413, 429) else {}
     return JSONResponse({"error": reason}, status, headers)
 
 
