@@ -143,8 +143,8 @@ def run_claims(options: argparse.Namespace) -> report.Report:
     settings = {claim.NAME: options.settings[claim.NAME] for claim in chosen}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as directory:
         repository = options.repository and options.repository.resolve()
-        workshop = Workshop(Path(directory), _say, repository, options.peers)
-        claims = [run_claim(claim, Bench(workshop, settings[claim.NAME])) for claim in chosen]
+        with Workshop(Path(directory), _say, repository, options.peers) as workshop:
+            claims = [run_claim(claim, Bench(workshop, settings[claim.NAME])) for claim in chosen]
     _say("")
     return report.Report(
         machine=described | {"load after": machine.load()},

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from benchmarks.measurement.install import Installation, install
 
 Made = TypeVar("Made")
+
+
+class Closable(Protocol):
+    """What has to be closed."""
+
+    def close(self) -> object:
+        """Give it back."""
+
+
+Opened = TypeVar("Opened", bound=Closable)
 
 
 @dataclass
@@ -22,6 +33,17 @@ class Workshop:
     repository: Path | None = None
     peers: Mapping[str, list[str]] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict)
+    _opened: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def keep(self, opened: Opened) -> Opened:
+        """What a claim opens and asks until the end of the run, which closes it."""
+        return self._opened.enter_context(closing(opened))
 
     @cached_property
     def installation(self) -> Installation:

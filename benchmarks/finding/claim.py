@@ -70,7 +70,6 @@ def run(bench: Bench) -> Claim:
             sizes[f"{test} ({len(asked)}), {name}"] = _line(bench, store, name, asked)
         bench.say(f"{test}: without each feature")
         sizes[f"{test}, without"] = _ablation(store, asked)
-    store.close()
     return Claim(NAME, TITLE, sizes, NOTES, skipped)
 
 

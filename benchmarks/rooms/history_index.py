@@ -66,7 +66,7 @@ def run(bench: Bench) -> Claim:
     bench.say("first sync")
     series = interleave(syncs, bench["real_syncs" if real else "syncs"])
     index = keep_index(bench, repository, fresh)
-    store = SqliteHistory.read(index)
+    store = bench.workshop.keep(SqliteHistory.read(index))
     series |= interleave(_variants(bench, repository, index, store), bench["rounds"], say=bench.say)
     claim = Claim(NAME, TITLE, _sizes(repository, index, store), NOTES, {}, _figures(series))
     _add_peer(bench, repository, claim)

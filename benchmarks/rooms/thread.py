@@ -178,7 +178,8 @@ def main(directories: list[str]) -> int:
         index = Path(place) / "index" / "db.sqlite3"
         sync([Path(one).resolve() for one in directories], index)
         embed(index)
-        table = retrieval_table(SqliteHistory.read(index), FULL["queries"])
+        with SqliteHistory.read(index) as store:
+            table = retrieval_table(store, FULL["queries"])
         for title, line in table.items():
             print(f"{title}\n    {line}")
     return 0

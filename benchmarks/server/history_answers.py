@@ -78,10 +78,7 @@ def run(bench: Bench) -> Claim:
     """Ask the repository that was named, or a generated one."""
     repository = bench.workshop.repository or repository_of(bench, bench["commits"])
     store, _ = with_vectors(bench, repository)
-    try:
-        return Claim(NAME, TITLE, measured(store, bench["questions"], bench.say), NOTES)
-    finally:
-        store.close()
+    return Claim(NAME, TITLE, measured(store, bench["questions"], bench.say), NOTES)
 
 
 def measured(store: SqliteHistory, count: int, say: Callable[[str], None]) -> dict[str, str]:

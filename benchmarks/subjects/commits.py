@@ -44,7 +44,7 @@ def _grow(bench: Bench, size: int) -> Grown:
     bench.say(f"building an index of {size:,} commits")
     place = bench.home / f"grown-{size}"
     store = SqliteHistory.create(place / "db", is_scratch=True)
-    original = OriginalIndex(place / "original")
+    original = bench.workshop.keep(OriginalIndex(place / "original"))
     repo = store.add_repo(Repo(0, REPOSITORY, str(bench.home)))
     made = _commits(size)
     shas: list[str] = []
@@ -54,7 +54,7 @@ def _grow(bench: Bench, size: int) -> Grown:
             store.write_commits(repo.repo_id, part)
         original.add(part)
     store.close()
-    return Grown(size, SqliteHistory.read(place / "db"), original, shas)
+    return Grown(size, bench.workshop.keep(SqliteHistory.read(place / "db")), original, shas)
 
 
 def _commits(size: int) -> Iterator[IndexedCommit]:

@@ -75,7 +75,7 @@ def with_vectors(bench: Bench, repository: Path) -> tuple[SqliteHistory, Vectors
     """The index of a repository, with vectors, open for reading."""
     index = index_of(bench, repository)
     made = bench.workshop.once(f"vectors of {repository}", lambda: embed(index))
-    return SqliteHistory.read(index), made
+    return bench.workshop.keep(SqliteHistory.read(index)), made
 
 
 def embed(index: Path) -> Vectors:

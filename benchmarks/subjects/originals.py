@@ -86,6 +86,10 @@ class OriginalIndex:
         self.connection.executescript(_SCHEMA)
         self.connection.execute("INSERT INTO repos VALUES (1, 'grown')")
 
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
     def add(self, commits: Iterable[IndexedCommit]) -> None:
         """Write commits, in one transaction, which is kinder than one for every statement."""
         with self.connection:

@@ -132,7 +132,9 @@ def stop_between_writes(project, process):
 
     def is_stopped():
         send_signal(process, signal.SIGSTOP)
-        with closing(sqlite3.connect(project.paths.journal, 0.5, isolation_level=None)) as journal:
+        with closing(
+            sqlite3.connect(project.paths.journal, timeout=0.5, isolation_level=None)
+        ) as journal:
             try:
                 journal.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError:
