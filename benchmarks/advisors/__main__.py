@@ -98,6 +98,7 @@ def judged(texts: list[Foreign], drafts: list[Draft]) -> dict[str, Share]:
     for foreign, draft, facts in pairs:
         taken = take_draft(facts, "vision", {"statements": draft.statements}, "caller")
         refused = {one.ref for one in taken.refused}
+        quoted = {one.ref for one in taken.reworded}
         true = [one["ref"] for one in draft.statements if one["ref"] not in draft.invented]
         gaps = " \n ".join(same_text(gap.text) for gap in coverage_of(taken.facts, "vision").gaps)
         count("inventions refused", len(draft.invented & refused), len(draft.invented))
@@ -105,6 +106,11 @@ def judged(texts: list[Foreign], drafts: list[Draft]) -> dict[str, Share]:
             "omissions listed", sum(_listed(one, gaps) for one in draft.dropped), len(draft.dropped)
         )
         count("true statements taken", sum(ref not in refused for ref in true), len(true))
+        count(
+            "of these in their own words",
+            sum(ref not in refused | quoted for ref in true),
+            len(true),
+        )
         count("facts in the document", len(true) - len(refused & set(true)), len(foreign.facts))
     return {name: added(iter(found)) for name, found in shares.items()}
 
@@ -116,15 +122,17 @@ def inexact(texts: list[Foreign]) -> dict[str, Share]:
         taken = judged(texts, [altered(one, change) for one in texts])["true statements taken"]
         found[f"taken, quote altered: {name}"] = taken
     for batch in ("before", "after", "fresh"):
-        taken = judged(texts, [condensed(one, batch) for one in texts])["true statements taken"]
-        found[f"taken, text condensed, {batch}"] = taken
+        told = judged(texts, [condensed(one, batch) for one in texts])
+        found[f"taken, text condensed, {batch}"] = told["true statements taken"]
+        found[f"of these as they were condensed, {batch}"] = told["of these in their own words"]
     dice, refused = random.Random(11), dict[str, list[Share]]()
     for foreign in texts:
         facts = facts_of(foreign)
         for sort, lie in lookalikes(foreign, dice):
             draft = take_draft(facts, "vision", {"statements": [lie]}, "caller")
-            refused.setdefault(sort, []).append(Share(len(draft.refused), 1))
-    return found | {f"refused, {sort}": added(iter(each)) for sort, each in refused.items()}
+            kept_out = bool(draft.refused or draft.reworded)
+            refused.setdefault(sort, []).append(Share(kept_out, 1))
+    return found | {f"kept out, {sort}": added(iter(each)) for sort, each in refused.items()}
 
 
 def _listed(fact: Fact, gaps: str) -> bool:

@@ -24,7 +24,7 @@ def test_inventions_and_omissions_are_found_and_the_truth_is_taken():
 def test_a_quote_may_be_copied_inexactly_and_what_only_looks_alike_is_refused():
     found = inexact(scripted_texts())
 
-    del found["refused, a negation dropped"]  # here only exclusions have one, and need none
+    del found["kept out, a negation dropped"]  # here only exclusions have one, and need none
     for name, share in found.items():
         if share.whole:
             assert share.percent >= (80 if "actor of the text" in name else 95), name

@@ -231,6 +231,7 @@ _DOCUMENTS = object_schema(
         "documents": _OBJECTS,
         "ids": {"type": "object"},
         "refused": _OBJECTS,
+        "reworded": _OBJECTS,
         "coverage": {"type": "object"},
         "questions": _OBJECTS,
         "questions_open": INTEGER,

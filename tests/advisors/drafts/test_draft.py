@@ -220,14 +220,17 @@ def test_any_draft_of_specs_is_taken_or_refused(specs):
     assert len(taken) + len(refused) == len(specs)
 
 
-def test_a_refusal_names_the_line_where_a_foreign_word_stands():
+def test_a_foreign_word_is_named_with_the_line_where_it_stands():
     text = "Organisers know all members.\n\nTo write to members from the page would be good."
     quote = "To write to members from the page would be good"
     lie = {"ref": "F", "kind": "feature", "text": "Organisers write to members", "quote": quote}
 
-    refused = take({**lie, "lines": [3]}, facts=known(text))
-    assert "line 1 too, add that to `lines`" in reasons(refused)["F"]
-    assert take({**lie, "lines": [1, 3]}, facts=known(text)).refused == ()
+    quoted = take({**lie, "lines": [3]}, facts=known(text))
+    assert [tuple(found) for found in quoted.reworded] == [("F", "“organisers” (line 1)")]
+    assert quoted.facts.get("FE-1").text == quote
+    again = take({**lie, "lines": [1, 3]}, facts=quoted.facts)
+    assert again.reworded == ()
+    assert again.facts.get("FE-1").text == lie["text"]
 
 
 def test_a_link_to_a_refused_statement_waits_for_it():

@@ -125,6 +125,11 @@ def _judged(result: TurnResult) -> Iterator[str]:
     if result.refused:
         yield f"- Refused: {len(result.refused)}"
         yield from (f"  {line}" for line in shown_refusals(result.refused, MOST_SHOWN))
+    if result.reworded:
+        shown = "; ".join(f"{one.ref} {one.reason}" for one in result.reworded[:MOST_SHOWN])
+        more = len(result.reworded) - MOST_SHOWN
+        shown += f"; and {more} more" if more > 0 else ""
+        yield f"- The quote is the text, for words that are not there (add the line that has them, or use its words): {shown}"
     if result.unread:
         left = len(result.facts.of("NP"))
         yield f"- Notes, unread: {left} sentences are not placed; checks: {_counts(result)}"
@@ -180,6 +185,7 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
         "documents": [one.as_json() for one in (result.main, *result.records)],
         "ids": result.ids,
         "refused": [one.as_json() for one in result.refused[:MOST_SHOWN]],
+        "reworded": [one.as_json() for one in result.reworded[:MOST_SHOWN]],
         "coverage": {
             "percent": result.coverage.percent,
             "gaps": len(result.coverage.gaps),

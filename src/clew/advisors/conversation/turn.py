@@ -107,6 +107,7 @@ class TurnResult:
     facts: Facts
     ids: dict[str, str]
     refused: tuple[Refusal, ...]
+    reworded: tuple[Refusal, ...]  # whose quote stands in place of their text
     coverage: Coverage
     gaps: tuple[Gap, ...]  # what neither a statement nor a refused one quotes
     told: bool  # a text came without a draft
@@ -248,6 +249,7 @@ class _Turn:
             facts=draft.facts,
             ids=taken.ids if taken else {},
             refused=refused,
+            reworded=taken.reworded if taken else (),
             coverage=covered,
             gaps=coverage_of(draft.facts, kind, taken.waiting).gaps if taken else covered.gaps,
             told=bool(self._request.text.strip()) and taken is None,

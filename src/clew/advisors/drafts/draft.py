@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from clew.advisors.documents.markdown import ID, REFERENCE
 from clew.advisors.documents.model import Facts, Item, same_text
 from clew.advisors.documents.templates import Kind
-from clew.advisors.drafts.fidelity import denial, foreign_number, foreign_word
+from clew.advisors.drafts.fidelity import denial, foreign_number, foreign_words
 from clew.advisors.drafts.kinds import BY_PREFIX, KINDS, StatementKind, kind_of
 from clew.advisors.drafts.source import Coverage, Source, Span, source_of, words_of
 from clew.advisors.extract.measures import INSTRUCTION
@@ -22,6 +22,8 @@ LONGEST_TEXT: Final = 1_000
 HUMAN: Final = "human"
 QUOTES: Final = " ¶ "  # between the quotes of a statement that was changed by what was said later
 _STILL_SAYS: Final = 0.5
+_OWN_WORDS: Final = 2 / 3  # how much of a text may be in other words than those of its source
+_NAMES: Final = frozenset({"stakeholder", "integration"})  # what they say is a name
 _MEASURES: Final = ("target", "deadline")
 _PROPOSALS: Final = frozenset({"component", "technology", "decision", "security"})
 _ATTRIBUTES: Final = {"degree": "kind", "measured_by": "measured by", "on_failure": "on failure",
@@ -42,11 +44,15 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Taken:
-    """The facts with a draft: which ref got which id, what was refused, and what that quoted."""
+    """The facts with a draft: which ref got which id, what was refused, and what that quoted.
+
+    What was `reworded` said more than its quote does, so that the quote stands in its place.
+    """
 
     facts: Facts
     ids: dict[str, str]
     refused: tuple[Refusal, ...]
+    reworded: tuple[Refusal, ...] = ()
     waiting: tuple[Span, ...] = ()
     expected: frozenset[str] = frozenset()  # the prefixes of what was refused
 
@@ -73,7 +79,8 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
     """The facts with what a draft says; notes that nobody had read make way for it."""
     entries = _entries(draft)
     kept = facts.without(item.id for item in facts.items if item.get("unread") == kind)
-    source, refused, read = source_of(facts.texts), list[Refusal](), list[_Statement]()
+    source, read = source_of(facts.texts), list[_Statement]()
+    refused, reworded = list[Refusal](), list[Refusal]()
     waiting, expected = list[Span](), set[str]()
     for entry in entries:
         one = _read(entry, kind, len(read) + 1)
@@ -84,7 +91,9 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
                 waiting += source.find(one.quote, one.lines)
                 expected.add(one.kind.prefix)
         elif isinstance(one, _Statement):
-            read.append(one)
+            if problem:
+                reworded.append(Refusal(one.ref, problem))
+            read.append(one._replace(text=one.quote) if problem else one)
     ids: dict[str, str] = {}
     for one in read:
         known = _known(kept, one)
@@ -100,7 +109,7 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
     kept = kept.without(one for one in removed if not one.startswith("Q-"))
     title = inline(str(draft.get("title") or ""))[:LONGEST_TEXT]
     done = replace(kept, title=title or kept.title)
-    return Taken(done, ids, (*refused, *lost), tuple(waiting), frozenset(expected))
+    return Taken(done, ids, (*refused, *lost), tuple(reworded), tuple(waiting), frozenset(expected))
 
 
 def coverage_of(facts: Facts, kind: Kind, waiting: Sequence[Span] = ()) -> Coverage:
@@ -158,21 +167,22 @@ def _read(entry: object, kind: Kind, number: int) -> _Statement | Refusal:
     return _Statement(ref, name, kind_info, text, quote, lines, serves, fields)
 
 
-def _problem(one: _Statement, source: Source) -> Refusal | None:
+def _problem(one: _Statement, source: Source) -> Refusal | str:
+    """Why a statement is refused, or why its quote stands in its place; empty where neither is so."""
     if one.name == "decision":
         lacks = _decision_lacks(one)
         if lacks:
             return Refusal(one.ref, lacks)
     if not one.quote:
         if one.kind.free or (one.name == "aside" and one.lines):
-            return None
+            return ""
         return Refusal(
             one.ref, "no quote; copy its words from the source, or make it an assumption"
         )
     spans = source.find(one.quote, one.lines)
     if not spans:
         return Refusal(one.ref, f"the quote is not in the source: “{one.quote[:80]}”")
-    return None if one.name == "aside" else _other_than_quoted(one, source, spans)
+    return "" if one.name == "aside" else _other_than_quoted(one, source, spans)
 
 
 def _decision_lacks(one: _Statement) -> str:
@@ -186,17 +196,23 @@ def _decision_lacks(one: _Statement) -> str:
     return f"{needs}; where the source does not say it, ask who decided"
 
 
-def _other_than_quoted(one: _Statement, source: Source, spans: list[Span]) -> Refusal | None:
-    """A statement that says something else than its quote; a proposal may use its own words."""
+def _other_than_quoted(one: _Statement, source: Source, spans: list[Span]) -> Refusal | str:
+    """What a statement says that its quote does not; a proposal may use its own words."""
     if one.name == "priority":
-        return None
+        return ""
     measured = [one.fields.get(name, "") for name in _MEASURES]
     said = source.said_around(spans, one.lines)
-    reason = foreign_number([one.text, *measured], said)
-    if one.name not in _PROPOSALS:
-        reason = reason or foreign_word(one.text, said, source, spans)
+    reason = foreign_number([one.text, *measured], [*said, *source.headings_over(spans[0])])
     reason = reason or denial(one.text, source, spans, excluded=one.name == "exclusion")
-    return Refusal(one.ref, reason) if reason else None
+    found = None if one.name in _PROPOSALS else foreign_words(one.text, said, source, spans)
+    if not reason and found and not _may_be_quoted(one, found.share):
+        reason = found.reason
+    return Refusal(one.ref, reason) if reason else found.shown if found else ""
+
+
+def _may_be_quoted(one: _Statement, foreign: float) -> bool:
+    """Whether the quote can stand where the text has other words; a name can only be right."""
+    return foreign <= _OWN_WORDS and one.name not in _NAMES and len(one.quote) <= LONGEST_TEXT
 
 
 def _known(facts: Facts, one: _Statement) -> Item | None:

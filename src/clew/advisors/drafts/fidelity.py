@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from clew.advisors.drafts.source import Source, Span, says, words_of
 
@@ -25,9 +26,11 @@ _NEGATIONS: Final = _words(
 # What denies without a negation: a text may say it with one.
 _AGAINST: Final = _words(
     "against avoid avoids avoiding exclude excluded exempted fail fails failed fehlt fehlen hard impossible",
-    "instead lack lacks missing prevent prevents rather stop unable unlike verhindert vermeiden",
+    "instead lack lacks left lose loses losing lost missing nur only open prevent prevents rather stop unable unlike",
+    "verhindert verlieren verliert vermeiden offen",
 )
-_WIDE_NEGATION: Final = re.compile("ない|なく|なけれ|ません|ずに")
+_ONLY: Final = _words("just only merely nur allein")  # what is not only so, is so
+_WIDE_NEGATION: Final = re.compile("(?<!おこ)(?<!行)ない|なく|なけれ|ません|ずに|せず|せぬ")
 # What has to be done is said with two negations.
 _WIDE_DUTY: Final = re.compile("な(?:ければ|くては|いと)(?:なら|いけ)(?:ない|なく|ず|ません)")
 # Words that join what the source says, or count it; no actor, object or unit is among them.
@@ -39,19 +42,32 @@ _JOINS: Final = _words(
     "support take taken than thing things too until use used uses using very via want wants way werden while",
     "wird would share number count rate percentage ratio average anteil anzahl zahl 数 率",
     "among between during per within bei bis eigen eigene eigenen eigener own pro wenn",
+    "almost already any anybody anyone anything besides beyond currently few fewer further hardly however least less",
+    "little nobody nothing now part per rather same several simply since so still then there therefore today together",
+    "upon well whole whose yet",
+    "ab aber alle allem allen aller alles als also am auch bald beide beim bereits bisher bleibt da dabei dafür dagegen",
+    "daher damit danach dann daran darauf darf daraus darin darum davon dazu denen denn deren derzeit dessen doch dort",
+    "durch dürfen ebenso einander einfach einige einmal er etwas fast fest ganz gegen gehört gemäß gerade gibt hat",
+    "heute hier hinter ihm ihn ihnen immer ins jede jedem jeden jeder jedes jedoch jetzt je mal man mehrere mehreren",
+    "mit nach neben nimmt noch nun nur ob obwohl ohnehin schon sehr sein seine seinen seiner seit selbst sich sobald",
+    "sodass solche solchen somit sonst sowohl statt teil trotz über um ums und uns unser unter unterhalb vom vor",
+    "vorher wann warum was weil weiter weitere weiteren welche welchen welcher wem wenige weniger wer weshalb wie",
+    "sie wieder wir wo wobei wodurch womit woran worauf während zudem zugleich zum zwar zwischen",
 )
 # Verbs that carry a sentence and change nothing of what it says; verbs that make, end or move a thing are none.
 _CARRYING: Final = _words(
     "allow appear ask asked become begin bring came come comes concern consist contain depend enable end exist find found",
     "get go going gone happen help hold include involve know known lead leave left let live look mean occur ran remain",
-    "run running said say see seen seem sit stand start stay stood tell tells told think try turn want went work wish",
-    "beginnen bekommen bestehen betreffen bleiben braucht enthalten erlauben ermöglichen finden geben geht gibt",
+    "hit lies run running said say see seen seem sit stand start stay stood tell tells told think try turn want went work wish",
+    "beginnen bekommen bestehen betreffen bleiben erhalten gehen gehören haben laufen läuft legen legt nutzen setzen tun braucht enthalten erlauben ermöglichen finden geben geht gibt",
     "helfen kommen lassen liegen stehen steht wollen wünschen",
 )
 # What a German participle has within: an-ge-zeigt, ge-ändert.
 _PARTICIPLE: Final = re.compile(
     "((?:hinzu|zurück|ab|an|auf|aus|bei|ein|her|hin|mit|nach|um|vor|weg|zu)?)ge(.{3,}(?:t|en))$"
 )
+_UMLAUTS: Final = str.maketrans("äöü", "aou")
+_FOLDED: Final = re.compile("[aou]e(?=[^\\W\\d_])")
 _PRONOUNS: Final = _words(
     "it its this these that those they them their he she here es dies diese dieser dieses diesem das sie ihr",
     "ihre ihren hierbei",
@@ -62,6 +78,7 @@ _ENDINGS: Final = tuple(
     _words("ations ation ings ing ions ion ies ers ern est ungen ung ed es er en em s e y n t")
 )
 _SHORTEST: Final = 3
+_FAMILY: Final = 0.6
 _DENIED_WORDS: Final = 2
 _LEAD_END: Final = 1
 
@@ -73,33 +90,49 @@ def foreign_number(texts: Iterable[str], said: Sequence[str]) -> str:
     return f"{', '.join(foreign[:3])} is not where the quote is" if foreign else ""
 
 
-def foreign_word(text: str, said: Sequence[str], source: Source, spans: Sequence[Span]) -> str:
-    """The words of a text that do not stand where the quote is, as a reason."""
+class Foreign(NamedTuple):
+    """The words of a text that do not stand where its quote is, and how much of it they are."""
+
+    shown: str
+    share: float
+    reason: str
+
+
+def foreign_words(
+    text: str, said: Sequence[str], source: Source, spans: Sequence[Span]
+) -> Foreign | None:
+    """What a text says in words that do not stand where the quote is."""
     words, quoted = words_of(text), source.quoted(spans)
     resolved = _PRONOUNS & set(quoted) - set(words) or _WIDE_PRONOUN.search("".join(quoted))
-    near = [*said, *(source.sentences_before(spans[0], 2) if resolved else ())]
+    near = [*said, *source.headings_over(spans[0])]
+    near += source.sentences_before(spans[0], 2) if resolved else ()
     known = {form for word in near for form in _forms(word)}
-    foreign = [word for word in words if _tells(word) and not _is_known(word, known)]
+    telling = [word for word in words if _tells(word)]
+    foreign = [word for word in telling if not _is_known(word, known)]
     if not foreign:
-        return ""
+        return None
     shown = ", ".join(f"“{word}”" for word in dict.fromkeys(foreign[:3]))
     lines = [source.nearest(_forms(word), spans[0]) for word in foreign]
     if all(lines):
         also = ", ".join(map(str, sorted(set(lines))))
-        return f"{shown} is not where the quote is; if it rests on line {also} too, add that to `lines`"
-    return f"{shown} is not where the quote is; use its words, or quote where that stands"
+        reason = f"{shown} is not where the quote is; if it rests on line {also} too, add that to `lines`"
+        shown = f"{shown} (line {also})"
+    else:
+        reason = f"{shown} is not where the quote is; use its words, or quote where that stands"
+    return Foreign(shown, len(foreign) / len(telling), reason)
 
 
 def denial(text: str, source: Source, spans: Sequence[Span], *, excluded: bool = False) -> str:
     """Why a text denies what its quote says, or the other way round; what is excluded may drop it."""
     words, quoted = words_of(text), source.quoted(spans)
-    mine, theirs = list(_denied(words)), list(_denied(quoted))
+    mine, theirs = list(_denied(words, alone=True)), list(_denied(quoted))
     ahead = [*source.before(spans[0]), *source.list_lead(spans[0])[-_LEAD_END:]]
     before = [word for word in ahead if word in _NEGATIONS]
     around = list(_denied(source.sentences_of(spans)))
     if len(mine) > len(around) + len(before) and not _AGAINST & set(quoted) - set(words):
         return f"the text says “{mine[-1][0]}”, the quote does not"
-    if excluded or len(mine) >= len(theirs) + len(before):
+    told_twice = not mine and not (len(theirs) + len(before)) % 2  # nothing ... without
+    if excluded or told_twice or len(mine) >= len(theirs) + len(before):
         return ""
     if before:
         return f"the quote leaves out “{before[0]}”; quote the whole sentence"
@@ -113,10 +146,13 @@ def denial(text: str, source: Source, spans: Sequence[Span], *, excluded: bool =
     return ""
 
 
-def _denied(words: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
-    """Each negation with the forms of what it denies: the next telling words, or those before."""
+def _denied(words: Sequence[str], *, alone: bool = False) -> Iterator[tuple[str, set[str]]]:
+    """Each negation with the forms of what it denies: the next telling words, or those before.
+
+    What is `not only` so is no negation, unless it stands alone.
+    """
     for at, word in enumerate(words):
-        if word in _NEGATIONS:
+        if word in _NEGATIONS and (alone or not _ONLY & set(words[at + 1 : at + 2])):
             after = [one for one in words[at + 1 : at + 8] if _tells(one)][:_DENIED_WORDS]
             first = [one for one in words[max(at - 3, 0) : at] if _tells(one)][-1:]
             near = after if after and word != "nicht" else [*after, *first]
@@ -131,21 +167,36 @@ def _tells(word: str) -> bool:
     return says(word) and word not in _JOINS | _NEGATIONS and not _HIRAGANA.match(word)
 
 
-def _forms(word: str) -> set[str]:
-    """The word, and what is left of it without each usual ending."""
-    plain = _PARTICIPLE.sub(r"\1\2", word)
-    cut = (one[: -len(end)] for one in {word, plain} for end in _ENDINGS if one.endswith(end))
-    return {word, *(one for one in cut if len(one) >= _SHORTEST)}
+@lru_cache(maxsize=8192)
+def _forms(word: str) -> frozenset[str]:
+    """The word, and what is left of it without each usual ending; umlauts in either spelling."""
+    plain = _FOLDED.sub(lambda found: found[0][0], word.translate(_UMLAUTS))
+    whole = {word, plain, plain.replace("iz", "is"), _PARTICIPLE.sub(r"\1\2", plain)}
+    cut = (one[: -len(end)] for one in whole for end in _ENDINGS if one.endswith(end))
+    kept = [one for one in cut if len(one) >= _SHORTEST]
+    single = (one[:-1] for one in kept if len(one) > _SHORTEST and one[-1] == one[-2])
+    return frozenset({*whole, *kept, *single})
+
+
+@lru_cache(maxsize=1)
+def _carrying() -> frozenset[str]:
+    return frozenset(form for word in _CARRYING for form in _forms(word))
 
 
 def _is_known(word: str, known: set[str]) -> bool:
     """Whether the source has the word in some form, or within a compound, or need not have it."""
     forms = _forms(word)
-    if forms & known or forms & _CARRYING:
+    if forms & known or forms & _carrying():
         return True
-    return len(word) > _SHORTEST + 1 and any(
-        one in other or (len(other) > _SHORTEST + 1 and other in one)
-        for one in forms
-        if len(one) > _SHORTEST + 1
-        for other in known
+    long = [one for one in forms if len(one) > _SHORTEST + 1]
+    others = [one for one in known if len(one) > _SHORTEST + 1]
+    return any(
+        one in other or other in one or _is_family(one, other) for one in long for other in others
     )
+
+
+def _is_family(one: str, other: str) -> bool:
+    """Whether two words begin alike: to convert, the conversion; to connect, the connection."""
+    pairs = enumerate(zip(one, other, strict=False))
+    shared = next((at for at, (mine, theirs) in pairs if mine != theirs), 0)
+    return shared > _SHORTEST + 1 and shared >= _FAMILY * max(len(one), len(other))

@@ -24,6 +24,7 @@ _SENTENCE_END = re.compile(r"[.!?…]['\"\u201d\u2019)\]*_]*\s|[。\uff01\uff1f]
 _NEW_UNIT = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\||>)\s*|\s{0,3}#{1,6}\s")
 _LISTED = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\|)\s")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$")
+_MARKED = re.compile(r"\s{0,3}(#{1,6})\s")
 _FURNITURE = re.compile(
     r"\s*(?:\[?!\[.*|<[^>]*>\s*$|</?[a-z][^>]*>.*</?[a-z][^>]*>\s*|\[[^\]]+\]:\s.*|\|?[\s:|-]+\|?)$"
 )
@@ -35,6 +36,8 @@ _ADDRESS = re.compile(
 _ENTITY = re.compile(r"&(?:nbsp|amp|lt|gt|quot|#\d{1,5});")
 _CUT = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _SILENT = STOP_WORDS | GERMAN_STOP_WORDS | REQUEST_WORDS
+# Wide letters and digits as the usual ones; quotation marks within words as one.
+_NARROW: Final = {wide: wide - 0xFEE0 for wide in range(0xFF10, 0xFF5B)} | {0x2019: 0x27}
 _NEAR: Final = 4
 _MOST_PLACES: Final = 200
 _FAR: Final = 120  # how many words may be left out where a quote says `...`
@@ -97,7 +100,7 @@ def _pieces(quote: str) -> list[list[str]]:
 
 def words_of(text: str) -> list[str]:
     """The words of a text as they are compared."""
-    plain = _ENTITY.sub(" ", text).replace("\u2019", "'").casefold()
+    plain = _ENTITY.sub(" ", text).translate(_NARROW).casefold()
     return _WORD.findall(re.sub(r"(?<=[^\W\d_])'(?=[^\W\d_])", "", plain))
 
 
@@ -246,6 +249,16 @@ class Source:
         units = list(dict.fromkeys(word.unit for word in before if word.unit != unit))[-most:]
         return [word.text for word in before if word.unit in units]
 
+    def headings_over(self, span: Span) -> list[str]:
+        """The words of the headings that a quote stands under, of each level the nearest."""
+        found, level = list[str](), 7
+        for line in range(self.words[span.start].line - 1, 0, -1):
+            marked = _MARKED.match(self.lines[line - 1])
+            if marked and len(marked[1]) < level:
+                level = len(marked[1])
+                found += self.words_on([line])
+        return found
+
     def nearest(self, forms: Collection[str], span: Span) -> int:
         """The line nearest to a quote that has one of these words; 0 where there is none."""
         at = self.words[span.start].line
@@ -360,7 +373,7 @@ def _line_words(line: str, number: int, unit: int, *, counts: bool) -> Iterator[
         at = moved[start] if moved else start
         linked = any(begin <= at < stop for begin, stop in addresses)
         until = moved[end - 1] + 1 if moved else end
-        text = found[0].casefold()
+        text = found[0].translate(_NARROW).casefold()
         yield Word(text, number, at, until, unit, counts and not linked, linked, False, "")
         last = end
 
