@@ -8,7 +8,6 @@ import tempfile
 from binascii import crc32
 from pathlib import Path
 
-from clew.advisors.builder.diagrams import diagrams_in
 from clew.advisors.checks.document import check_text
 from clew.advisors.documents.adr import date_of, status_of
 from clew.advisors.documents.document import parse, render
@@ -62,7 +61,6 @@ def read_markdown(data):
     record = parse(text, "adr")
     status_of(record)
     date_of(record)
-    diagrams_in(text)
     notes_of(text)
     list(sections(text, "notes.md", "project"))
 

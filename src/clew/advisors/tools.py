@@ -172,7 +172,8 @@ def review_agent(arguments: JsonObject, call: Call) -> Answer:
 
     store = open_store(call.settings, arguments.get("project"))
     spec = store.load(arguments["id"])
-    data = review_data(review(store.project, spec, arguments.get("range"), call))
+    found = review(store.project, spec, arguments.get("range"), arguments.get("opinions"))
+    data = review_data(found)
     return Answer(data["output"], data=data)
 
 
@@ -375,6 +376,11 @@ ADVISORS_TOOLS = (
         properties={
             "id": string("Spec ID"),
             "range": string("Commits, for example main..branch"),
+            "opinions": {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "What you say of each criterion; a call without shows the form",
+            },
             "project": string("Project directory"),
         },
         required=("id",),

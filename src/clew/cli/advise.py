@@ -152,19 +152,16 @@ def refine(conversation_id: str, file: str | None, project: str | None, *, later
 @click.option(
     "--range", "asked", metavar="COMMITS", help="Range of commits, for example main..branch."
 )
-@flag("--no-model", "Do not use a language model.")
 @flag("--exit-code", "Exit with code 1 if changes are needed.")
 @project_option
-def review(
-    spec_id: str, asked: str | None, *, no_model: bool, exit_code: bool, project: str | None
-) -> Outcome:
+def review(spec_id: str, asked: str | None, *, exit_code: bool, project: str | None) -> Outcome:
     """Check a spec's changes against its acceptance criteria."""
     from clew.advisors.actions.review import review as look
     from clew.advisors.actions.review import review_data
     from clew.specs.store.store import open_store
 
     store = open_store(project=project)
-    found = look(store.project, store.load(spec_id), asked, Call(), use_model=not no_model)
+    found = look(store.project, store.load(spec_id), asked)
     failed = exit_code and found.verdict == "changes needed"
     data = review_data(found)
     return Outcome(data, (data["output"].rstrip(),), exit_code=1 if failed else 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from clew.advisors.actions.review import review
@@ -42,9 +40,8 @@ class Reviewed:
         return self.repository.commit(message or f"chant({self.spec.id}): work", files)
 
     def look(self, asked=None, **more):
-        more = {"use_model": False, **more}
         spec = self.store.load(self.spec.id)
-        return review(self.store.project, spec, asked, Call(), **more)
+        return review(self.store.project, spec, asked, **more)
 
     def rules(self, asked=None):
         return {(one.rule, one.location) for one in self.look(asked).findings}
@@ -140,33 +137,32 @@ def test_the_tool_answers_in_words_and_data(reviewed, project):
 
     assert answer.data["verdict"] == "changes needed"
     assert "1. [x] `greet()` returns the name" in answer.text
-    assert answer.data["skipped"] == ["model: none is configured (CLEW_MODEL)"]
+    assert "call again with `opinions`" in answer.text
 
 
-def test_a_model_gives_its_opinion_and_must_cite(reviewed, fake):
+def test_an_opinion_must_cite_a_changed_line(reviewed, project):
     reviewed.change(GOOD)
     opinions = [
         {"number": 1, "state": "met", "evidence": "app.py:4", "reason": "It returns it."},
         {"number": 2, "state": "met", "evidence": "nowhere.py:1", "reason": "Trust me."},
+        "noise",
     ]
-    fake.answer = lambda prompt: f"Here you are: {json.dumps(opinions)}"
+    answer = review_agent(
+        {"id": reviewed.spec.id, "opinions": opinions}, Call(settings={"project": str(project)})
+    )
 
-    found = reviewed.look(use_model=True)
-
-    assert [one["state"] for one in found.opinions] == ["met", "unclear"]
-    assert found.writer == "checks and openai:fake"
-    assert "app.py" in fake.prompts[0]
+    assert [one["state"] for one in answer.data["opinions"]] == ["met", "unclear"]
+    assert "said to be met (app.py:4): It returns it." in answer.text
+    assert "call again with `opinions`" not in answer.text
 
 
-@pytest.mark.parametrize("manner", ["chatter", "broken", "refused"])
-def test_a_bad_model_leaves_the_checks(reviewed, fake, manner):
+@pytest.mark.parametrize("opinions", [[], {}, "met", [{"number": "1"}], [None]])
+def test_opinions_about_nothing_change_nothing(reviewed, opinions):
     reviewed.change(GOOD)
-    fake.manners = [manner]
-
-    found = reviewed.look(use_model=True)
+    found = reviewed.look(opinions=opinions)
 
     assert found.findings == reviewed.look().findings
-    assert found.skipped or all(one["state"] == "unclear" for one in found.opinions)
+    assert found.verdict == reviewed.look().verdict
 
 
 @pytest.mark.parametrize("key", ["diff.noprefix", "diff.mnemonicPrefix", "core.quotePath"])

@@ -143,7 +143,7 @@ def test_decisions_that_somebody_took_become_records(homeless):
         "Keep all data in one store",
     ]
     assert "Chosen option: “Python”, because the team knows it." in built.records[0].text
-    assert "* Bad, because slower than Go." in built.records[0].text
+    assert "* Bad: slower than Go." in built.records[0].text
 
 
 def test_every_version_is_kept_and_shown(homeless):

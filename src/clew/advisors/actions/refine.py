@@ -169,7 +169,8 @@ def refined_text(done: list[Refined], refused: Sequence[Refusal] = ()) -> str:
 
 def spec_briefing(store: SpecStore, sources: Sources, tool: str) -> str:
     """What a caller needs to draft the specs that nobody has refined; empty when there are none."""
-    specs = [one for one in _known_specs(store).values() if not _mark(one).get("drafted")]
+    known = _known_specs(store).values()
+    specs = [one for one in known if not _mark(one).get("drafted")]
     open_specs = [one for one in specs if one.status == "pending" and not one.head.archived]
     lines = []
     for spec in open_specs[:_MOST_TOLD]:
@@ -180,7 +181,9 @@ def spec_briefing(store: SpecStore, sources: Sources, tool: str) -> str:
             people = f"; ask {', '.join(found.people)}" if found.people else ""
             lines.append(f"- {feature.id} {feature.text}{files}{people}")
     if not lines:
-        return ""
+        return (
+            "Every feature is refined. Next: people or agents work on the specs." if known else ""
+        )
     test = f" The repository is tested by `{sources.test}`." if sources.test else ""
     example = {
         "feature": "FE-1", "outcome": "...", "scenarios": ["Given ... when ... then ..."],

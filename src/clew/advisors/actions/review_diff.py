@@ -41,18 +41,6 @@ class Diff:
         """How many lines came."""
         return sum(len(change.added) for change in self.changes)
 
-    def as_text(self, most: int) -> str:
-        """The added lines with their places, cut to a maximum number of characters."""
-        lines: list[str] = []
-        size = 0
-        for change in self.changes:
-            for text in (change.path, *(f"{n}: {line}" for n, line in change.added)):
-                size += len(text) + 1
-                if size > most:
-                    return "\n".join([*lines, "(cut here)"])
-                lines.append(text)
-        return "\n".join(lines)
-
 
 def diff_of(project: Path, spec: Spec, asked: str | None = None) -> Diff:
     """What was changed for a spec: in a range that is named, on its branch, or in its commits."""

@@ -167,7 +167,10 @@ def _context(
     about = tokens(
         plain(" ".join([feature.text, *(f"{p.text} {p.get('technology')}" for p in parts)]))
     )
-    bound = [item for item in sources.vision.items("CO") if about & tokens(plain(item.text))]
+    limits = {
+        item.id: item for one in (sources.vision, sources.architecture) for item in _of(one, "CO")
+    }
+    bound = [item for item in limits.values() if about & tokens(plain(item.text))]
     return [*lines, *(f"- Bound by {item.id}: {item.text}" for item in bound)]
 
 

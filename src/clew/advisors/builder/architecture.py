@@ -9,7 +9,7 @@ from clew.advisors.builder.diagrams import (
     LEGEND,
     container_diagram,
     context_diagram,
-    people_of_parts,
+    outer,
 )
 from clew.advisors.builder.sections import assembled, gap_text, owned_risks, prose_of
 from clew.advisors.documents.model import Document, Facts, Item, Section
@@ -65,11 +65,18 @@ def _context(facts: Facts, name: str, vision: Document | None) -> str:
     if vision:
         parts.append(f"Built on “{vision.title}”. It is there to reach:")
         parts.append(
-            "\n".join(f"* {one.id}: {one.text}" for one in facts.objectives) or "* nothing yet"
+            "\n".join(f"* {one.id}: {_aim(one)}" for one in facts.objectives) or "* nothing yet"
         )
     parts += [context_diagram(facts, name, about), LEGEND]
     parts.append(f"**Where it runs.** {prose_of(facts.of('DP')) or gap_text(facts, 'hosting')}")
     return "\n\n".join(part for part in parts if part)
+
+
+def _aim(objective: Item) -> str:
+    """An objective in its own words, with its target."""
+    more = [objective.get("target"), objective.get("deadline")]
+    said = [one for one in more if one and one not in objective.text]
+    return f"{objective.text} ({'; '.join(said)})" if said else objective.text
 
 
 def _containers(facts: Facts, name: str) -> str:
@@ -80,25 +87,31 @@ def _containers(facts: Facts, name: str) -> str:
 
 
 def _flow(facts: Facts) -> Iterator[str]:
-    """One numbered way through the components for each feature."""
-    people = [(person.text, part.id) for person, part in people_of_parts(facts)]
-    parts = {one.id: one for one in facts.components}
-    served = [
-        (feature, part)
-        for feature in facts.features
-        for part in facts.components
-        if feature.id in part.references("features")
-    ]
-    for number, (feature, part) in enumerate(served, 1):
+    """One numbered way through the components for each feature that one serves."""
+    number = 0
+    for feature in facts.features:
+        serving = [one for one in facts.components if feature.id in one.references("features")]
+        way = [f"{one.text} ({one.id})" for one in _reached(facts, serving)]
         said = feature.text.casefold()
-        way = [who for who, used in people if used == part.id and who.casefold() in said][:1]
-        way.append(f"{part.text} ({part.id})")
-        way += [
-            f"{parts[one].text} ({one})" for one in part.references("depends on") if one in parts
-        ]
-        systems = [one for one in facts.integrations if part.id in one.references("components")]
-        way += [f"{one.text} ({one.id})" for one in systems if one.text.casefold() in said]
-        yield f"{number}. **{feature.id}** {feature.text}: {' → '.join(way)}"
+        users = [one.text for one in facts.stakeholders if one.text.casefold() in said]
+        if way:
+            number += 1
+            yield f"{number}. **{feature.id}** {feature.text}: {' → '.join([*users[:1], *way])}"
+
+
+def _reached(facts: Facts, serving: Sequence[Item]) -> list[Item]:
+    """The parts that serve a feature from the outer ones inwards, and the systems that they talk to."""
+    parts = {one.id: one for one in facts.components}
+    found: dict[str, Item] = {}
+    left = outer(serving)
+    while left:
+        one = left.pop(0)
+        if one.id not in found:
+            found[one.id] = one
+            left = [*(parts[name] for name in one.references("depends on") if name in parts), *left]
+    named = {one.id for one in serving}
+    systems = [one for one in facts.integrations if named & set(one.references("components"))]
+    return [*found.values(), *systems]
 
 
 def _traceability(facts: Facts, decisions: Mapping[str, str]) -> str:

@@ -52,7 +52,7 @@ def _record(decision: Item, facts: Facts, name: str, date: str) -> Document:
         "options": _bullets(options),
         "decision": f"Chosen option: “{options[0]}”, because {decision.get('because').rstrip('.')}.",
         "consequences": _bullets(
-            f"{word}, because {text.rstrip('.')}."
+            f"{word}: {text.rstrip('.')}."
             for word, key in (("Good", "good"), ("Bad", "bad"))
             for text in decision.get(key).split(" / ")
             if text

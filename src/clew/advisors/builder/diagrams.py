@@ -1,10 +1,10 @@
-"""C4-style diagrams in Mermaid, generated from the component model, and read back for checks."""
+"""C4-style diagrams in Mermaid, generated from the component model."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from clew.advisors.documents.markdown import one_line
 from clew.advisors.documents.model import Facts, Item
@@ -12,11 +12,6 @@ from clew.advisors.extract.similarity import stem
 from clew.advisors.extract.statements import plain
 from clew.kit.jsontext import dumps
 
-STARTS: Final = (
-    "flowchart", "graph", "sequenceDiagram", "classDiagram", "stateDiagram",
-    "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie", "mindmap", "timeline",
-    "quadrantChart", "C4Context", "C4Container", "C4Component", "C4Dynamic", "C4Deployment",
-)  # fmt: skip
 LEGEND: Final = "Dark blue: people. Blue: this system. Grey: other systems. A line reads in the direction of its arrow."
 _LONGEST_LABEL = 60
 _STYLES = (
@@ -24,24 +19,7 @@ _STYLES = (
     "    classDef system fill:#1168bd,stroke:#0b4884,color:#fff",
     "    classDef external fill:#707070,stroke:#4d4d4d,color:#fff",
 )
-_BLOCK = re.compile(r"^```mermaid[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-_NODE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:\[\(|\(\[|\[\[|\[|\(\(|\(|\{)")
-_EDGE = re.compile(r"^\s*([A-Za-z]\w*)\s*(?:<?--+>?|-\.->|==+>)(?:\|(.*?)\|)?\s*([A-Za-z]\w*)\s*$")
 _STORE = re.compile(r"\bstore\b|database|datenbank|データベース", re.IGNORECASE)
-_TITLED = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
-
-
-class Diagram(NamedTuple):
-    """A diagram as it was read: its first word, its nodes, and its edges with their labels."""
-
-    kind: str
-    declared: frozenset[str]
-    edges: tuple[tuple[str, str, str], ...]
-
-    @property
-    def used(self) -> frozenset[str]:
-        """The nodes that edges name."""
-        return frozenset(end for one in self.edges for end in (one[0], one[2]))
 
 
 def node_id(item_id: str) -> str:
@@ -86,29 +64,20 @@ def people_of_parts(facts: Facts) -> Iterable[tuple[Item, Item]]:
     parts = [one for one in facts.components if one.references("features")]
     features = {one.id: one.text for one in facts.features}
     for person in facts.stakeholders:
-        for part in parts:
-            served = (features.get(one, "").casefold() for one in part.references("features"))
-            name = stem((person.text.casefold().split() or [""])[-1])
-            if len(parts) == 1 or any(name in text for text in served):
-                yield person, part
+        name = stem((person.text.casefold().split() or [""])[-1])
+        used = [
+            part
+            for part in parts
+            if len(parts) == 1
+            or any(name in features.get(one, "").casefold() for one in part.references("features"))
+        ]
+        yield from ((person, part) for part in outer(used))
 
 
-def diagrams_in(text: str) -> list[Diagram]:
-    """The diagrams of a Markdown text."""
-    return [_read(found[1]) for found in _BLOCK.finditer(f"{text}\n")]
-
-
-def _read(source: str) -> Diagram:
-    body = _TITLED.sub("", source, count=1)
-    lines = [
-        line for line in body.split("\n") if line.strip() and not line.strip().startswith("%%")
-    ]
-    kind = lines[0].split()[0] if lines else ""
-    declared = {found[1] for line in lines[1:] if (found := _NODE.match(line))}
-    edges = [
-        (found[1], found[2] or "", found[3]) for line in lines[1:] if (found := _EDGE.match(line))
-    ]
-    return Diagram(kind, frozenset(declared), tuple(edges))
+def outer(parts: Sequence[Item]) -> list[Item]:
+    """The parts that none of the others depends on; all of them where they depend in a circle."""
+    below = {one for part in parts for one in part.references("depends on")}
+    return [part for part in parts if part.id not in below] or list(parts)
 
 
 def _head(title: str) -> list[str]:
@@ -166,7 +135,7 @@ def _connections(facts: Facts) -> list[str]:
 
 def _talk(item: Item) -> str:
     protocol = item.get("protocol")
-    purpose = f"for {item.get('purpose')}" if item.get("purpose") else "exchanges data"
+    purpose = item.get("purpose") or "exchanges data"
     return f"{purpose} ({protocol})" if protocol else purpose
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -46,7 +47,9 @@ def _left(facts: Facts, kind: Kind) -> tuple[Item, ...]:
     if not is_read(facts, kind):
         return facts.of("NP")
     return tuple(
-        Item(f"NP-{number}", inline(gap.text), {"source": f"text:{gap.line}"})
+        Item(
+            f"NP-{number}", inline(re.sub(r"\*\*|__", "", gap.text)), {"source": f"text:{gap.line}"}
+        )
         for number, gap in enumerate(coverage_of(facts, kind).gaps, 1)
     )
 
@@ -82,12 +85,12 @@ def gap_text(facts: Facts, topic: str) -> str:
 
 
 def prose_of(items: Iterable[Item]) -> str:
-    """Statements as paragraphs, one for each source."""
-    paragraphs: dict[str, list[str]] = {}
+    """Statements as a paragraph, with the source behind those that share one."""
+    said: dict[str, list[str]] = {}
     for item in items:
         ended = item.text.endswith((".", "!", "?", "。", "…", ":", ")"))
-        paragraphs.setdefault(item.source, []).append(item.text if ended else f"{item.text}.")
-    return "\n\n".join(f"{' '.join(texts)} _({source})_" for source, texts in paragraphs.items())
+        said.setdefault(item.source, []).append(item.text if ended else f"{item.text}.")
+    return " ".join(f"{' '.join(texts)} _({source})_" for source, texts in said.items())
 
 
 def owned_risks(facts: Facts) -> tuple[Item, ...]:

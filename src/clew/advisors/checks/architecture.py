@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-from clew.advisors.builder.diagrams import diagrams_in, node_id
-from clew.advisors.checks.structure import missing, where
-from clew.advisors.checks.vision import check_conflicts, check_questions, check_risks, known_lines
+from clew.advisors.checks.structure import Needed, check_needed, where
+from clew.advisors.checks.vision import (
+    RISK,
+    RISK_FIX,
+    check_conflicts,
+    check_questions,
+    known_lines,
+)
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Document, Finding, same_text
 
-_BOUNDARY = re.compile(r"\btrust\b|\buntrusted\b|\bboundar", re.IGNORECASE)
-_SECRETS = re.compile(r"\bsecrets?\b|\bkeys?\b|\bpasswords?\b|\bcredentials?\b", re.IGNORECASE)
+_BOUNDARY = re.compile(r"\btrust|\buntrusted\b|\bboundar|vertrau|信頼|境界", re.IGNORECASE)
+_SECRETS = re.compile(
+    r"\bsecrets?\b|\bkeys?\b|\bpasswords?\b|\bcredentials?\b|\btokens?\b|\bcertificates?\b"
+    r"|passw[oö]rt|schlüssel|geheim|zertifikat|zugangsdaten|パスワード|秘密|鍵|トークン|認証情報",
+    re.IGNORECASE,
+)
 _DECISION = re.compile(r"\bADR[- ]?\d+", re.IGNORECASE)
+_NEEDED: Final = (
+    Needed("CP", "A2", "components", "error", "Say in one sentence what it does.", ("responsibility",)),
+    Needed("TE", "A4", "technology", "error", "Say why it was chosen.", ("reason",)),
+    Needed("IN", "A5", "integrations", "warning", "Fill in the table.", ("protocol", "format", "on failure")),
+    Needed("RI", "A10", "risks", "warning", RISK_FIX, RISK),
+)  # fmt: skip
 _GENERATED = frozenset({"container-diagram", "traceability", "questions", "constraints"})
 
 
@@ -25,12 +41,10 @@ def check_architecture(document: Document, context: Sequence[Document]) -> Itera
     yield from _components(document)
     yield from _qualities(document)
     yield from _technology(document)
-    yield from _integrations(document)
     yield from _connections(document)
-    yield from _diagram(document)
     yield from _constraints(document, vision)
     yield from _security(document)
-    yield from check_risks(document, "A10")
+    yield from check_needed(document, _NEEDED)
     yield from check_questions(document, "V13")
     yield from check_conflicts(document, "A11")
 
@@ -52,9 +66,6 @@ def _components(document: Document) -> Iterator[Finding]:
         yield section.error("A2", "there is no component", "Name at least one.")
     for part in parts:
         place = where(document, "components", part.id)
-        if not part.get("responsibility"):
-            fix = "Say in one sentence what it does."
-            yield place.error("A2", f"{part.id} has no responsibility", fix)
         if not part.get("features") and part.id not in needed:
             fix = "Name one, or leave the component out."
             yield place.warning("A2", f"{part.id} serves no feature", fix)
@@ -75,19 +86,9 @@ def _qualities(document: Document) -> Iterator[Finding]:
 def _technology(document: Document) -> Iterator[Finding]:
     for one in document.items("TE"):
         place = where(document, "technology", one.id)
-        if not one.get("reason"):
-            yield place.error("A4", f"{one.id} has no reason", "Say why it was chosen.")
         if not one.get("alternatives") and not _DECISION.search(one.get("decision")):
             fix = "Name one, or record the decision."
             yield place.warning("A4", f"{one.id} has no alternative", fix)
-
-
-def _integrations(document: Document) -> Iterator[Finding]:
-    for one in document.items("IN"):
-        if lacks := missing(one, "protocol", "format", "on failure"):
-            place = where(document, "integrations", one.id)
-            said = f"{one.id} ({one.text[:40]}) lacks: {lacks}"
-            yield place.warning("A5", said, "Fill in the table.")
 
 
 def _connections(document: Document) -> Iterator[Finding]:
@@ -122,24 +123,6 @@ def cycle_in(graph: Mapping[str, Sequence[str]]) -> list[str]:
                 path.append(below)
                 stack.append((below, iter(graph.get(below, ()))))
     return []
-
-
-def _diagram(document: Document) -> Iterator[Finding]:
-    section = document.section("container-diagram")
-    shown = diagrams_in(section.text) if section else []
-    if not shown:
-        return
-    place, fix = where(document, "container-diagram"), "Have it drawn anew."
-    in_diagram = {name for name in shown[0].declared if name.startswith(("CP", "IN"))}
-    in_tables = {node_id(one.id) for prefix in ("CP", "IN") for one in document.items(prefix)}
-    for name in sorted(in_tables - in_diagram):
-        yield place.error("A7", f"{name} is in the tables, not in the diagram", fix)
-    for name in sorted(in_diagram - in_tables):
-        yield place.error("A7", f"{name} is in the diagram, not in the tables", fix)
-    for start, label, end in shown[0].edges:
-        if label.strip('" ').casefold() in {"", "uses", "use"}:
-            said = f"the line from {start} to {end} does not say what it does"
-            yield place.warning("A7", said, "Label it.")
 
 
 def _constraints(document: Document, vision: Document | None) -> Iterator[Finding]:

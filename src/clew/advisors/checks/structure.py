@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from clew.advisors.builder.diagrams import STARTS, diagrams_in
 from clew.advisors.documents.document import render, render_body
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, Section
+from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Section, Severity
 from clew.advisors.documents.templates import TEMPLATES, Kind
 from clew.advisors.extract.measures import INSTRUCTION
 from clew.advisors.extract.statements import plain
+from clew.kit.text.display import clipped
 from clew.kit.text.markdown import code_lines
 
-MOST_WORDS: Final = {"vision": 1_200, "architecture": 4_000, "adr": 1_200}  # two pages, seven, two
+MOST_WORDS: Final = {
+    "vision": 1_000,
+    "architecture": 4_000,
+    "adr": 1_200,
+}  # two printed pages, seven, two
 _PLACEHOLDER = re.compile(
     r"\b(?:TBD|TODO|FIXME|XXX)\b|\?\?\?|\blorem ipsum\b|<[a-z][a-z _-]{2,40}>", re.IGNORECASE
 )
@@ -53,9 +57,25 @@ def where(document: Document, section: str = "", item: str = "") -> Place:
     return Place(":".join(part for part in (document.kind, section, item) if part))
 
 
-def missing(item: Item, *names: str) -> str:
-    """Which of these attributes an item lacks."""
-    return ", ".join(name for name in names if not item.get(name))
+class Needed(NamedTuple):
+    """What items of a kind need: the rule and section, how bad a lack is, what to do, which attributes."""
+
+    prefix: str
+    rule: str
+    section: str
+    severity: Severity
+    fix: str
+    names: tuple[str, ...]
+
+
+def check_needed(document: Document, needed: Sequence[Needed]) -> Iterator[Finding]:
+    """The items that lack what their kind needs."""
+    for one in needed:
+        for item in document.items(one.prefix):
+            if lacks := ", ".join(name for name in one.names if not item.get(name)):
+                place = where(document, one.section, item.id)
+                said = f"{item.id} ({clipped(item.text, 40)}) lacks: {lacks}"
+                yield Finding(one.rule, one.severity, place.name, said, one.fix)
 
 
 def check_structure(
@@ -68,7 +88,6 @@ def check_structure(
     yield from _links(document, path)
     yield from _ids(document)
     yield from _references(document, context)
-    yield from _diagrams(document)
     words, most = len(_CODE.sub(" ", render(document)).split()), MOST_WORDS[document.kind]
     if words > most:
         fix = "Move details into documents of their own and link them."
@@ -211,19 +230,3 @@ def _references(document: Document, context: Sequence[Document]) -> Iterator[Fin
                     yield place.error("S7", said, "Correct it.")
             for found in unknown(item.text) if item.prefix != "Q" else ():
                 yield place.warning("S7", f"{found} does not exist", "Correct it, or leave it out.")
-
-
-def _diagrams(document: Document) -> Iterator[Finding]:
-    for section in document.sections:
-        place = where(document, section.key)
-        for diagram in diagrams_in(f"{section.text}\n\n{section.after}"):
-            if diagram.kind not in STARTS:
-                said = f"“{diagram.kind}” begins no diagram"
-                yield place.error("S8", said, f"Begin with {STARTS[0]}.")
-            elif diagram.kind in {"flowchart", "graph"}:
-                for name in sorted(diagram.used - diagram.declared):
-                    said = f"{name} is used but not declared"
-                    yield place.error("S8", said, "Declare it with a text.")
-                for name in sorted(diagram.declared - diagram.used) if diagram.edges else ():
-                    said = f"{name} has no connection"
-                    yield place.info("S8", said, "Connect it, or leave it out.")

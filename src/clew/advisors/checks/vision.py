@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from clew.advisors.checks.structure import missing, where
+from clew.advisors.checks.structure import Needed, check_needed, where
 from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, same_text
 from clew.advisors.extract.conflicts import conflicts
 from clew.advisors.extract.measures import AMOUNT, VAGUE
@@ -16,15 +16,22 @@ from clew.advisors.extract.statements import plain
 _BASELINE = re.compile(r"\bfrom\b|\bvon\b|から|\bbaseline\b|\btoday\b", re.IGNORECASE)
 _STATES: Final = frozenset({"confirmed", "unconfirmed", "refuted"})
 _NEAR = 60
+RISK: Final = ("probability", "impact", "mitigation", "owner")
+RISK_FIX: Final = "Fill in the table; “unassigned” is an owner, too."
+_NEEDED: Final = (
+    Needed("SM", "V2", "metrics", "warning", "Fill in the table.", ("target", "measured by", "deadline", "objective")),
+    Needed("ST", "V5", "stakeholders", "warning", "Say what is in it for them.", ("interest",)),
+    Needed("RI", "V6", "risks", "warning", RISK_FIX, RISK),
+    Needed("FE", "V8", "features", "warning", "Write 1 or later.", ("release",)),
+)  # fmt: skip
 
 
 def check_vision(document: Document) -> Iterator[Finding]:
     """The rules of a vision on one document."""
     yield from _objectives(document)
-    yield from _metrics(document)
     yield from _scope(document)
     yield from _people(document)
-    yield from check_risks(document, "V6")
+    yield from check_needed(document, _NEEDED)
     yield from _assumptions(document)
     yield from _priorities(document)
     yield from _wording(document)
@@ -51,13 +58,6 @@ def _objectives(document: Document) -> Iterator[Finding]:
             yield place.warning("V3", f"{item.id} has no metric", fix)
 
 
-def _metrics(document: Document) -> Iterator[Finding]:
-    for item in document.items("SM"):
-        if lacks := missing(item, "target", "measured by", "deadline", "objective"):
-            place = where(document, "metrics", item.id)
-            yield place.warning("V2", f"{item.id} lacks: {lacks}", "Fill in the table.")
-
-
 def _scope(document: Document) -> Iterator[Finding]:
     exclusions, objectives = document.items("EX"), document.items("BO")
     if not exclusions:
@@ -69,32 +69,15 @@ def _scope(document: Document) -> Iterator[Finding]:
             place = where(document, "exclusions", item.id)
             yield place.error("V4", f"{item.id} excludes what {twin} promises", "Keep one of them.")
     for item in document.items("FE"):
-        if not item.get("release"):
-            place = where(document, "features", item.id)
-            yield place.warning("V8", f"{item.id} belongs to no release", "Write 1 or later.")
         if objectives and not item.references("objective"):
             place, fix = where(document, "features", item.id), "Name the objective it serves."
             yield place.warning("V12", f"{item.id} serves no objective", fix)
 
 
 def _people(document: Document) -> Iterator[Finding]:
-    people = document.items("ST")
-    if not any("primary" in one.get("role") for one in people):
+    if not any("primary" in one.get("role") for one in document.items("ST")):
         place = where(document, "stakeholders")
         yield place.error("V5", "nobody is a primary user", "Say who uses it first.")
-    for item in people:
-        if not item.get("interest"):
-            place = where(document, "stakeholders", item.id)
-            yield place.warning("V5", f"{item.id} has no interest", "Say what is in it for them.")
-
-
-def check_risks(document: Document, rule: str) -> Iterator[Finding]:
-    """Each risk has a probability, an impact, a mitigation and an owner."""
-    for item in document.items("RI"):
-        if lacks := missing(item, "probability", "impact", "mitigation", "owner"):
-            place = where(document, "risks", item.id)
-            fix = "Fill in the table; “unassigned” is an owner, too."
-            yield place.warning(rule, f"{item.id} lacks: {lacks}", fix)
 
 
 def _assumptions(document: Document) -> Iterator[Finding]:

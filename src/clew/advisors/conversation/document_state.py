@@ -13,7 +13,6 @@ from clew.advisors.documents.model import Document, Facts, Section, same_text
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.draft import HUMAN
 from clew.advisors.extract.questions import gaps
-from clew.advisors.extract.repo_facts import from_repository
 
 NOTES = "notes"
 
@@ -112,19 +111,15 @@ def _read_back(
     )
 
 
-def known_facts(
-    before: Conversation, project: Path | None, documents: tuple[DocumentState, ...]
-) -> Facts:
+def known_facts(before: Conversation, documents: tuple[DocumentState, ...]) -> Facts:
     """What the conversation knows, with what was written into the documents since.
 
-    A new conversation begins with what the project's documents say, and with its repository.
+    A new conversation begins with what the project's documents say.
     """
     facts = before.facts
     for one in documents:
         if one.now is not None and (one.by_others or one.now != one.written):
             facts = _caught_up(facts, one, one.now)
-    if before.is_new and project is not None:
-        facts = facts.merged(from_repository(project))
     return facts
 
 

@@ -183,7 +183,7 @@ class _Turn:
         state = vision = state_of(self._store, before, request.kind, project)
         if request.kind != "vision":
             vision = state_of(self._store, before, "vision", project)
-        facts = known_facts(before, project, (vision,) if vision is state else (vision, state))
+        facts = known_facts(before, (vision,) if vision is state else (vision, state))
         facts = self._told(facts)
         known = "" if facts.title == UNTITLED else facts.title
         title = request.name.strip() or known or title_of(request.text) or UNTITLED

@@ -9,7 +9,7 @@ from typing import Any, Final
 from clew.advisors.documents.model import Facts
 from clew.advisors.documents.templates import Kind
 from clew.advisors.drafts.draft import is_read
-from clew.advisors.drafts.kinds import KINDS
+from clew.advisors.drafts.kinds import KINDS, VALUES
 from clew.advisors.drafts.source import Source
 from clew.kit.jsontext import dumps
 
@@ -56,7 +56,15 @@ def kind_lines(kind: Kind) -> Iterator[str]:
     """The kinds, each with its fields and an example."""
     for name, one in KINDS[kind].items():
         served = [f"serves ({one.serves})"] if one.serves else []
-        fields = ", ".join([*served, *one.fields])
+        fields = ", ".join(
+            [
+                *served,
+                *(
+                    f"{field} ({VALUES[field]})" if field in VALUES else field
+                    for field in one.fields
+                ),
+            ]
+        )
         needs = "" if not one.free else "; a proposal needs no quote"
         yield f"- {name}: “{one.example}”" + (f" [{fields}]" if fields else "") + needs
 

@@ -188,7 +188,7 @@ def _problem(one: _Statement, source: Source) -> Refusal | str:
 def _decision_lacks(one: _Statement) -> str:
     """What a decision cannot do without: options, a reason, and what it costs."""
     if len(one.fields.get("options", "").split(" / ")) < 2:
-        return "a decision needs at least two options, the chosen one first"
+        return "a decision needs at least two options, the chosen one first; with one alone it is a constraint"
     lacks = [name for name in ("because", "bad") if not one.fields.get(name)]
     if not lacks:
         return ""

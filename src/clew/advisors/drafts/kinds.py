@@ -89,6 +89,12 @@ KINDS: Final[dict[Kind, dict[str, StatementKind]]] = {
         **_SHARED,
     },
 }
+# What a field may say, where that is not plain.
+VALUES: Final = {
+    "release": "1 or later", "state": "confirmed, unconfirmed or refuted", "options": "a list, the chosen one first",
+    "degree": "driver, constraint or degree of freedom", "role": "primary user, or what they do", "bad": "what it costs",
+    "measured_by": "how it is counted",
+}  # fmt: skip
 BY_PREFIX: Final = {
     one.prefix: (name, one) for kinds in KINDS.values() for name, one in kinds.items()
 }

@@ -22,9 +22,12 @@ _WIDE: Final = "\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"\d+(?:[.,]\d+)+|[{_WIDE}]|[^\W_{_WIDE}]+|[%€$£¥]")
 _SENTENCE_END = re.compile(r"[.!?…]['\"\u201d\u2019)\]*_]*\s|[。\uff01\uff1f]|\s\s")
 _NEW_UNIT = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\||>)\s*|\s{0,3}#{1,6}\s")
+_NUMBER_MARK = re.compile(r"\s*\d{1,3}[.)]\s")
 _LISTED = re.compile(r"\s*(?:[-*+•・]|\d{1,3}[.)]|\|)\s")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$")
-_MARKED = re.compile(r"\s{0,3}(#{1,6})\s")
+_HEADING = re.compile(
+    r"\s{0,3}#{1,6}\s|\s*(?:={3,}|-{3,}|\*{3,})\s*$|\s{0,3}(\*\*|__)[^*_]{1,80}\1:?\s*$"
+)
+_MARKED = re.compile(r"\s{0,3}(?:(#{1,6})\s|(?:\*\*|__)[^*_]{1,80}(?:\*\*|__):?\s*$)")
 _FURNITURE = re.compile(
     r"\s*(?:\[?!\[.*|<[^>]*>\s*$|</?[a-z][^>]*>.*</?[a-z][^>]*>\s*|\[[^\]]+\]:\s.*|\|?[\s:|-]+\|?)$"
 )
@@ -254,8 +257,9 @@ class Source:
         found, level = list[str](), 7
         for line in range(self.words[span.start].line - 1, 0, -1):
             marked = _MARKED.match(self.lines[line - 1])
-            if marked and len(marked[1]) < level:
-                level = len(marked[1])
+            depth = len(marked[1] or "######") if marked else level
+            if depth < level:
+                level = depth
                 found += self.words_on([line])
         return found
 
@@ -361,6 +365,8 @@ def _words(texts: Iterable[tuple[str, str]]) -> Iterator[Word]:
 
 def _line_words(line: str, number: int, unit: int, *, counts: bool) -> Iterator[Word]:
     addresses = [found.span() for found in _ADDRESS.finditer(line)]
+    mark = _NUMBER_MARK.match(line)
+    addresses += [mark.span()] if mark else []
     line = _ENTITY.sub(lambda found: " " * len(found[0]), line)
     plain = re.sub(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])", "", line)
     moved = _moved(line) if len(plain) != len(line) else None

@@ -1,1 +1,1 @@
-"""From free text and a repository to notes, measures, conflicts and questions."""
+"""From free text to notes, measures, conflicts and questions."""

@@ -233,7 +233,9 @@ def _applied(facts: Facts, topic: str, text: str, question: str, *, agreed: bool
         return _allocated(facts, text)
     if topic == "measures":
         for item, said in _said_about(unmeasured(facts), text):
-            facts = facts.adding("SM", said, objective=item.id, measured_by=said, source=source)
+            known = {name: item.get(name) for name in ("target", "deadline") if item.get(name)}
+            more = {**known, "objective": item.id, "measured_by": said, "source": source}
+            facts = facts.adding("SM", said, **more)
         return facts
     if "." in topic:
         name = topic.partition(".")[2]
