@@ -166,7 +166,7 @@ def refine_agent(arguments: JsonObject, call: Call) -> Answer:
 
 def review_agent(arguments: JsonObject, call: Call) -> Answer:
     """Check a spec's changes against its criteria."""
-    from clew.advisors.actions.review import review, review_data
+    from clew.advisors.actions.review import NEXT, review, review_data
     from clew.kit.answer import Answer
     from clew.specs.store.store import open_store
 
@@ -174,6 +174,8 @@ def review_agent(arguments: JsonObject, call: Call) -> Answer:
     spec = store.load(arguments["id"])
     found = review(store.project, spec, arguments.get("range"), arguments.get("opinions"))
     data = review_data(found)
+    if found.criteria and not found.opinions:
+        data["output"] += f"\n{NEXT}\n"
     return Answer(data["output"], data=data)
 
 

@@ -140,6 +140,15 @@ def test_the_tool_answers_in_words_and_data(reviewed, project):
     assert "call again with `opinions`" in answer.text
 
 
+def test_a_command_is_no_name_that_the_changes_must_mention(reviewed):
+    reviewed.change(GOOD)
+    body = BODY + "- [ ] `cargo test` and `make check` pass, `farewell()` is there\n"
+    reviewed.store.change(reviewed.spec.id, lambda spec: Changes({}, body), actor="test")
+
+    told = [one.message for one in reviewed.look().findings if one.rule == "R5"]
+    assert told == ["The changes never mention `farewell()`"]
+
+
 def test_an_opinion_must_cite_a_changed_line(reviewed, project):
     reviewed.change(GOOD)
     opinions = [

@@ -95,3 +95,24 @@ def test_no_label_can_break_a_diagram(name, interest):
         (diagram,) = diagrams_in(text)
         assert set(NODE.findall(diagram)) >= {"ST1"}
         assert len(EDGE.findall(diagram)) == 1
+
+
+def test_a_feature_has_one_way_and_people_meet_the_outermost_part():
+    facts = Facts(
+        "",
+        (
+            Item("FE-1", "Guests book"),
+            Item("ST-1", "Guests"),
+            Item("CP-1", "Store", {"features": "FE-1"}),
+            Item("CP-2", "Page", {"features": "FE-1", "depends on": "CP-1"}),
+            Item("IN-1", "Mailer", {"purpose": "sends mails", "components": "CP-2"}),
+        ),
+    )
+    text = render(build_architecture(facts, title="X")[0])
+
+    assert "1. **FE-1** Guests book: Guests → Page (CP-2) → Store (CP-1) → Mailer (IN-1)\n" in text
+    assert "2. **FE-1**" not in text
+    containers = diagrams_in(text)[1]
+    assert ("ST1", "works with it", "CP2") in EDGE.findall(containers)
+    assert ("ST1", "works with it", "CP1") not in EDGE.findall(containers)
+    assert ("CP2", "sends mails", "IN1") in EDGE.findall(containers)

@@ -58,7 +58,7 @@ def test_a_statement_may_use_its_quote_freely(quote, text):
         ("Staging keeps the data for 90 minutes.", "Staging keeps data for 90 hours", "“hours”"),
         ("Receptionists rely on memory.", "Coaches rely on memory", "“coaches” (line 2)"),
         ("Receptionists rely on memory.", "Auditors rely on memory", "“auditors”"),
-        ("音声の品質は高くありません。", "映像の品質は高くない", "“映”"),
+        ("音声の品質は高くありません。", "映像の品質は高くない", "“映像”"),
     ],
 )
 def test_the_quote_stands_in_place_of_words_that_are_not_there(quote, text, word):

@@ -122,3 +122,16 @@ def test_any_text_can_be_a_source_and_any_text_a_quote(text, quote):
     for line in found.lines:
         if found.find(line):
             assert found.lines_of(found.find(line))
+
+
+def test_bold_lines_of_a_template_and_numbers_of_a_list_need_no_citing():
+    text = "**Describe the solution you'd like**\nEdit notes offline.\n\n1. a good search\n2. one page\n"
+    source = Source().adding("vision", text)
+    spans = [
+        span
+        for said in ("Edit notes offline", "a good search", "one page")
+        for span in source.find(said)
+    ]
+
+    assert source.coverage("vision", spans).gaps == ()
+    assert "solution" in source.headings_over(spans[0])

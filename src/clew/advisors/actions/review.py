@@ -32,6 +32,9 @@ _TEST: Final = re.compile(
     r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|[/_.-])tests?[_.-]|_test\.|\.spec\."
 )
 _QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
+_COMMAND: Final = re.compile(
+    r"(?:cargo|npm|npx|pnpm|yarn|make|just|pytest|python3?|uv|tox|nox|go|mvn|gradle|bundle|dotnet|git|\./\S+)\s"
+)
 _WORD: Final = re.compile(r"[^\W_]{4,}")
 _COMMON: Final = STOP_WORDS | {
     *("after", "before", "verify", "test", "tests", "shows", "show", "given", "happens"),
@@ -46,7 +49,7 @@ _SECRET: Final = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{20,}\b|\bxox[abpr]-[A-Za-z0-9-]{10,}\b"
 )
 _STATES: Final = ("met", "not met", "unclear")
-_NEXT: Final = (
+NEXT: Final = (
     "Read the changes, then call again with `opinions`, one for each criterion: "
     '`{"number": 1, "state": "met", "evidence": "path:line", "reason": "one sentence"}` (met, not met '
     "or unclear). What is met names a changed line that shows it."
@@ -98,7 +101,8 @@ def review(project: Path, spec: Spec, asked: str | None, opinions: object = None
 
 
 def _judged(criterion: Criterion, diff: Diff) -> Judged:
-    names = [name for name in _QUOTED.findall(criterion.text) if name != criterion.check]
+    quoted = (name for name in _QUOTED.findall(criterion.text) if name != criterion.check)
+    names = [name for name in quoted if not _COMMAND.match(name)]
     plain = _QUOTED.sub(" ", criterion.text)
     words = {_stem(word) for word in _WORD.findall(plain.lower()) if word not in _COMMON}
     places: dict[str, int] = {}
@@ -246,7 +250,6 @@ def review_text(found: Review) -> str:
             opinion = opinions[one.number]
             cited = f" ({opinion['evidence']})" if opinion["evidence"] else ""
             lines.append(f"   - said to be {opinion['state']}{cited}: {opinion['reason']}")
-    lines += ["", _NEXT] if found.criteria and not opinions else []
     return "\n".join(lines) + "\n"
 
 

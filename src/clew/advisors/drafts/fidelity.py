@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from clew.advisors.drafts.source import Source, Span, says, words_of
@@ -77,6 +78,7 @@ _HIRAGANA: Final = re.compile("[\u3040-\u309f]")
 _ENDINGS: Final = tuple(
     _words("ations ation ings ing ions ion ies ers ern est ungen ung ed es er en em s e y n t")
 )
+_WIDE: Final = 0x2E80
 _SHORTEST: Final = 3
 _FAMILY: Final = 0.6
 _DENIED_WORDS: Final = 2
@@ -111,7 +113,7 @@ def foreign_words(
     foreign = [word for word in telling if not _is_known(word, known)]
     if not foreign:
         return None
-    shown = ", ".join(f"“{word}”" for word in dict.fromkeys(foreign[:3]))
+    shown = ", ".join(f"“{word}”" for word in list(_joined(foreign))[:3])
     lines = [source.nearest(_forms(word), spans[0]) for word in foreign]
     if all(lines):
         also = ", ".join(map(str, sorted(set(lines))))
@@ -120,6 +122,13 @@ def foreign_words(
     else:
         reason = f"{shown} is not where the quote is; use its words, or quote where that stands"
     return Foreign(shown, len(foreign) / len(telling), reason)
+
+
+def _joined(words: Iterable[str]) -> Iterator[str]:
+    """The words, each once, those of one character in a row as one."""
+    for wide, run in groupby(dict.fromkeys(words), lambda word: ord(word[0]) > _WIDE):
+        found = list(run)
+        yield from ["".join(found)] if wide else found
 
 
 def denial(text: str, source: Source, spans: Sequence[Span], *, excluded: bool = False) -> str:
@@ -157,7 +166,7 @@ def _denied(words: Sequence[str], *, alone: bool = False) -> Iterator[tuple[str,
             first = [one for one in words[max(at - 3, 0) : at] if _tells(one)][-1:]
             near = after if after and word != "nicht" else [*after, *first]
             yield word, {form for one in near for form in _forms(one)}
-    wide = _WIDE_DUTY.sub("", "".join(word for word in words if ord(word[0]) > 0x2E80))
+    wide = _WIDE_DUTY.sub("", "".join(word for word in words if ord(word[0]) > _WIDE))
     for found in _WIDE_NEGATION.finditer(wide):
         before = [one for one in wide[: found.start()] if not _HIRAGANA.match(one)]
         yield found[0], set(before[-_DENIED_WORDS:])
