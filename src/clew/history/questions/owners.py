@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 from clew.history.lookup import clean_path, lower_bound, page
@@ -28,7 +30,9 @@ def owners(
     repo = store.find_repo(repo_name)
     name = clean_path(path) if path not in ("", ".") else ""
     earliest = lower_bound(since)
-    efforts = [one for one in _efforts(store, repo, name) if one.commit_time >= earliest]
+    efforts = _efforts(store, repo, name)
+    if since is not None:
+        efforts = [one for one in efforts if one.commit_time >= earliest]
     ranked = _ranked(store, efforts)
     return page(
         "owners",
@@ -83,24 +87,28 @@ class _Owner:
     weighted_lines: float = 0.0
 
 
+def _by_author(efforts: Sequence[Effort]) -> dict[int, list[Effort]]:
+    found: defaultdict[int, list[Effort]] = defaultdict(list)
+    for effort in efforts:
+        found[effort[1]].append(effort)
+    return found
+
+
 def _ranked(store: HistoryStore, efforts: Sequence[Effort]) -> list[dict[str, Any]]:
     newest = max((effort.author_time for effort in efforts), default=0)
     people = {number: (name, email) for number, name, email in store.people()}
     owners_by_email: dict[str, _Owner] = {}
-    known: dict[int, _Owner] = {}
-    for number, author_id, written, _, lines in efforts:
-        owner = known.get(author_id)
-        if owner is None:
-            email = people[author_id][1].lower()
-            owner = owners_by_email.setdefault(email, _Owner((written, number), author_id))
-            known[author_id] = owner
-        if owner.last < (written, number):
-            owner.last, owner.author_id = (written, number), author_id
-        weight = 2.0 ** ((written - newest) / _HALF_LIFE)
-        owner.commits += 1
-        owner.lines += lines
-        owner.weight += weight
-        owner.weighted_lines += weight * lines
+    for author_id, own in _by_author(efforts).items():
+        last = max((written, number) for number, _, written, _, _ in own)
+        owner = owners_by_email.setdefault(people[author_id][1].lower(), _Owner(last, author_id))
+        if owner.last < last:
+            owner.last, owner.author_id = last, author_id
+        weights = [2.0 ** ((one[2] - newest) / _HALF_LIFE) for one in own]
+        lines = [one[4] for one in own]
+        owner.commits += len(own)
+        owner.lines += sum(lines)
+        owner.weight += sum(weights)
+        owner.weighted_lines += sum(map(mul, weights, lines))
     return _shares(list(owners_by_email.values()), people)
 
 

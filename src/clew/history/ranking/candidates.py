@@ -103,7 +103,10 @@ class Candidates:
         if known:
             self._look_up_all(known)
             which = " OR ".join(filter(None, (self._bringing(rare), self._most_words(known))))
-            self.scores = dict(self.lookup.scored(f"({which}) AND ({any_known})"))
+            # What has all words anyway need not be asked for any: each word would be scored twice.
+            is_whole = not rare and (self.every or len(known) == 1)
+            asked = which if is_whole else f"({which}) AND ({any_known})"
+            self.scores = dict(self.lookup.scored(asked))
             which = self._bringing(told)
             if which:
                 scored = self.lookup.scored(f"({which}) AND ({any_known})", in_message=True)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from clew.history.ranking.candidates import Candidates
 from clew.history.ranking.question import stem, words_of_stem
 from clew.history.store.interface import MessageRecord
-from clew.kit.text.tokens import WORD, telling_words
+from clew.kit.text.tokens import lower_words, telling_words
 
 FEATURES = (
     "score", "score_rank", "message_score", "message_rank", "meaning", "meaning_rank",
@@ -20,6 +20,7 @@ FEATURES = (
     "name_in_message", "name_added", "name_first", "mention", "recent", "files",
 )  # fmt: skip
 _FLATNESS = 10.0
+_PLACES = 200
 _YEAR = 365.25 * 86400
 _REVERT = re.compile(r"(?:Revert|Reapply)\b")
 _stem = lru_cache(maxsize=20_000)(stem)
@@ -44,9 +45,19 @@ class Measure:
         self._stems = {word: _stem(word) for word in candidates.weights}
         self._asked = frozenset(self._stems.values())
         self._forms = {form: one for one in self._asked for form in words_of_stem(one)}
+        self._written = frozenset(self._forms)
         in_order = [_stem(word) for word in telling_words(self._question.text, 48, shortest=2)]
         self._pairs = set(itertools.pairwise(in_order))
         self._paired = {form: one for one in in_order for form in words_of_stem(one)}
+        self._words = [
+            (
+                weight,
+                self._stems[word],
+                candidates.anywhere.get(word, frozenset()),
+                candidates.in_paths.get(word, frozenset()),
+            )
+            for word, weight in candidates.weights.items()
+        ]
         self._score = _Places(candidates.scores)
         self._message = _Places(candidates.message_scores)
         self._meaning = _Places(likeness)
@@ -55,10 +66,10 @@ class Measure:
         """The features of one commit, in the order of their names."""
         found, number = self._candidates, commit.id
         text = f"{commit.subject}\n{commit.body or ''}"
-        subject = WORD.findall(commit.subject.lower())
-        body = WORD.findall((commit.body or "").lower())
+        subject = lower_words(commit.subject)
+        body = lower_words(commit.body or "")
         in_subject = set(map(_stem, subject))
-        in_body = {self._forms[word] for word in self._forms.keys() & set(body)}
+        in_body = {self._forms[word] for word in self._written.intersection(body)}
         parts = self._shares(number, in_subject, in_body)
         names = found.named
         return [
@@ -88,30 +99,30 @@ class Measure:
         return len(self._pairs.intersection(itertools.pairwise(stems)))
 
     def _has_phrase(self, text: str) -> bool:
-        return self._question.phrase in " ".join(WORD.findall(text.lower()))
+        return self._question.phrase in " ".join(lower_words(text))
 
     def _shares(self, number: int, subject: set[str], body: set[str]) -> Sequence[float]:
-        found = self._candidates
         in_subject = in_body = in_message = anywhere = in_paths = 0.0
         missing = 0
-        for word, weight in found.weights.items():
-            stemmed = self._stems[word]
+        for weight, stemmed, having, named in self._words:
             here = stemmed in subject
             there = stemmed in body
-            in_subject += weight * here
-            in_body += weight * there
+            if here:
+                in_subject += weight
+            if there:
+                in_body += weight
             if here or there:
                 in_message += weight
             else:
                 missing += 1
-            if here or there or number in found.anywhere.get(word, ()):
+            if here or there or number in having:
                 anywhere += weight
-            if number in found.in_paths.get(word, ()):
+            if number in named:
                 in_paths += weight
         shares = (in_subject, in_body, in_message, anywhere, in_paths)
         return [
             *(share / self._whole for share in shares),
-            float(number in found.every),
+            float(number in self._candidates.every),
             float(not missing),
         ]
 
@@ -122,7 +133,9 @@ class _Places:
     def __init__(self, scores: Mapping[int, float]) -> None:
         self._scores = scores
         self._best = max(scores.values(), default=0.0) or 1.0
-        best = sorted(zip(scores.values(), scores, strict=True), reverse=True)[:200]
+        least = sorted(scores.values())[-_PLACES:][:1]
+        high = ((score, number) for number, score in scores.items() if score >= least[0])
+        best = sorted(high, reverse=True)[:_PLACES]
         self._places = {number: place for place, (_, number) in enumerate(best)}
 
     def of(self, number: int) -> tuple[float, float]:

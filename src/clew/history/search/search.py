@@ -8,9 +8,10 @@ history is.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from clew.history.model import EXCERPT_CHARACTERS, PLACE_BITS
 from clew.history.ranking.ranking import Ranker
@@ -20,7 +21,13 @@ from clew.history.search.paging import Cursor, fitting
 from clew.history.search.query import FIELDS, PLACES, Query, parse_query, within
 from clew.history.search.snippets import snippets
 from clew.history.search.unsearched import unsearched
-from clew.history.store.interface import CommitFilter, HistoryStore, Match, QueryNotUnderstood
+from clew.history.store.interface import (
+    CommitFilter,
+    Dated,
+    HistoryStore,
+    Match,
+    QueryNotUnderstood,
+)
 from clew.kit.errors import Invalid
 from clew.kit.jsontext import dumps
 
@@ -39,12 +46,13 @@ _MOST_RESULTS = 1 << 31
 _MOST_PATHS = 200
 # Commits with some of the words follow: up to so many, or up to so many results in all, where
 # fewer commits than this have all of this many words.
-_MOST_HAVING_SOME, _FILLED = 50, 10
+_FIRST_RANKED, _FILLED = 50, 10
 _FEW_MATCHES, _MANY_WORDS = 10, 4
-_FIRST_RANKED = 50
 _HALF_LIFE_DAYS = 730.0
 _RECENCY_SHARE = 0.3
 _DEMOTED = ("Merge ", "Revert ")
+
+_Row = TypeVar("_Row", Match, Dated)
 
 
 @dataclass(frozen=True)
@@ -140,20 +148,16 @@ def find(
     if wanted.is_empty or most <= 0:
         page = Page([], [], has_more=False, total=0 if wanted.is_empty else None)
     else:
-        page = _Pages(store, wanted, start, asked).of(query, most, by_date=by_date)
+        pages = _Pages(store, wanted, start, asked)
+        page = pages.of(query, most, by_date=by_date)
         if query is not None and not by_date and cursor is None:
-            some = _having_some(store, asked, query, wanted, page, most)
+            some = _having_some(pages, asked, query, page, most)
             page = replace(page, ids=page.ids + some)
     return Found(page, given.state not in (None, state), query, wanted, len(some))
 
 
 def _having_some(
-    store: HistoryStore,
-    asked: SearchRequest,
-    query: Query,
-    wanted: CommitFilter,
-    page: Page,
-    most: int,
+    pages: _Pages, asked: SearchRequest, query: Query, page: Page, most: int
 ) -> list[int]:
     """What has some of the words, best first, where no commit has all, or few have many."""
     if page.total is None or page.has_more or asked.place != "all":
@@ -161,9 +165,9 @@ def _having_some(
     is_long = len(query.terms) >= _MANY_WORDS
     if (page.ids or not query.is_plain) and (page.total >= _FEW_MATCHES or not is_long):
         return []  # what has signs and few words was meant as it is written
-    wished = min(most, _FILLED if page.ids else _MOST_HAVING_SOME) - len(page.ids)
-    ranked = Ranker(store, wanted).rank(asked.text or "", max(0, wished) + len(page.ids))
-    return [one.id for one in ranked if one.id not in page.ids][: max(0, wished)]
+    wished = max(0, min(most, _FILLED if page.ids else _FIRST_RANKED) - len(page.ids))
+    best = pages.best[: wished + len(page.ids)] if wished else []
+    return [one for one in best if one not in page.ids][:wished]
 
 
 def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
@@ -280,30 +284,42 @@ class _Pages:
                 problem = error
         raise problem
 
-    def _best(self, query: Query, expression: str, known: set[int], *, is_all: bool) -> list[int]:
+    @cached_property
+    def best(self) -> list[int]:
+        """What the one ranking finds, the best first."""
+        ranked = Ranker(self._store, self._wanted).rank(self._asked.text or "", _FIRST_RANKED)
+        return [one.id for one in ranked]
+
+    def _first(self, expression: str, known: Collection[int], *, is_all: bool) -> list[int]:
         """What comes first: those of the one ranking's best that match, as some are known to."""
-        if not (query.is_plain and self._asked.is_learned and self._asked.place == "all"):
-            return []
-        ranker = Ranker(self._store, self._wanted)
-        numbers = [one.id for one in ranker.rank(self._asked.text or "", _FIRST_RANKED)]
         match = self._store.dated_matches
         return [
             one
-            for one in numbers
+            for one in self.best
             if one in known or (not is_all and any(match(expression, (one, one), self._wanted)))
         ]
 
     def _ranked(self, query: Query, expression: str, most: int) -> Page:
-        best, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
-        known = {commit_id for _, _, commit_id in best}
-        first = self._best(query, expression, known, is_all=is_all) if len(best) > 1 else []
-        ordered = list(dict.fromkeys([*first, *(commit_id for _, _, commit_id in best)]))
-        at = len(ordered) if self._start.after else self._start.offset
+        first: list[int] = []
+        at, count = self._start.offset, 0
+        is_all = is_enough = False
+        if query.is_plain and self._asked.is_learned and self._asked.place == "all":
+            known, is_all = latest(self._store, expression, self._wanted)
+            count = len(known)
+            if count > 1:
+                first = self._first(expression, known, is_all=is_all)
+            is_enough = at + most < len(first) or (is_all and len(first) == count)
+        ordered = first
+        if not is_enough or self._start.after:  # the others need an order only where it shows
+            scored, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
+            ordered = list(dict.fromkeys([*first, *(commit_id for _, _, commit_id in scored)]))
+            count = len(ordered)
+            at = count if self._start.after else at
         ids = ordered[at : at + most]
-        total = len(ordered) if is_all else self._start.total
+        total = count if is_all else self._start.total
         behind = [self._behind(total, offset=at + n + 1) for n in range(len(ids))]
         if is_all or at + most < len(ordered):
-            return Page(ids, behind, at + most < len(ordered), total)
+            return Page(ids, behind, at + most < max(count, len(ordered)), total)
         rest = self._dated(expression, most - len(ids), frozenset(ordered))
         return Page(ids + rest.ids, behind + rest.behind, rest.has_more, total)
 
@@ -321,11 +337,24 @@ class _Pages:
         return replace(self._start, **{"offset": 0, "after": None, "total": total, **place})
 
 
+def latest(
+    store: HistoryStore, expression: str, wanted: CommitFilter
+) -> tuple[frozenset[int], bool]:
+    """The newest matches, unordered: as many as are ranked; and whether these are all."""
+    rows: list[int] = []
+    is_all = True
+    for repo in wanted.repos:
+        dated = store.dated_matches(expression, wanted.span(repo), wanted)
+        part, is_whole = _window(((one, at) for at, one in dated), wanted)
+        rows += [one for one, _ in part]
+        is_all = is_all and is_whole
+    return frozenset(rows), is_all
+
+
 def rank(
     store: HistoryStore, expression: str, wanted: CommitFilter, now: float
 ) -> tuple[list[tuple[float, int, int]], bool]:
     """Score, time and id of the newest matches, best first; and whether these are all."""
-    each = max(_CANDIDATES // len(wanted.repos), _FEWEST_CANDIDATES)
     in_messages = within(expression, "message")
     if "NOT" in expression:  # what must not occur must not occur anywhere
         in_messages = f"({in_messages}) AND ({expression})"
@@ -333,23 +362,25 @@ def rank(
     is_all = True
     for repo in wanted.repos:
         first, last = wanted.span(repo)
-        part, is_whole = _window(store, expression, (first, last), wanted, each)
+        part, is_whole = _window(store.ranked_matches(expression, (first, last), wanted), wanted)
         rows += part
         if not is_whole:
             is_all = False
             below = (first, part[-1][0] - 1)
-            rows += _window(store, in_messages, below, wanted, each // 2)[0]
+            older = store.ranked_matches(in_messages, below, wanted)
+            rows += _window(older, wanted, share=2)[0]
     scored = [(_score(row[1], row[2], row[3], now), row[2], row[0]) for row in rows]
     return sorted(scored, reverse=True), is_all
 
 
 def _window(
-    store: HistoryStore, expression: str, among: tuple[int, int], wanted: CommitFilter, each: int
-) -> tuple[list[Match], bool]:
-    """The newest matches that are ranked, and whether there are no others."""
-    rows: list[Match] = []
+    matches: Iterator[_Row], wanted: CommitFilter, share: int = 1
+) -> tuple[list[_Row], bool]:
+    """The newest matches that are ranked, by the ids that they begin with; and if there are no others."""
+    each = max(_CANDIDATES // len(wanted.repos), _FEWEST_CANDIDATES) // share
+    rows: list[_Row] = []
     lowest = 0
-    for row in store.ranked_matches(expression, among, wanted):
+    for row in matches:
         if not rows and wanted.is_narrow:
             lowest = row[0] - _DEPTH
         if len(rows) == each or (len(rows) >= _ENOUGH and row[0] < lowest):

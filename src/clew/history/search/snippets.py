@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from clew.history.search.query import Query, Term, folded
-from clew.kit.text.diff import line_kind, line_place
+from clew.kit.text.diff import LineKinds, line_place
 
 LINE_CHARACTERS = 200
 _BEFORE_MATCH = 60
@@ -83,6 +83,7 @@ class _Folds:
         self._is_plain = all(word.isascii() for word in self._words)
         self._known: list[tuple[int, str]] = []
         self._begin = 0
+        self._size = _PIECE
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Where each piece begins, and its text."""
@@ -95,7 +96,8 @@ class _Folds:
         begin = self._begin
         if begin >= len(self.patch):
             return False
-        end = self.patch.find("\n", begin + _PIECE) + 1 or len(self.patch)
+        end = self.patch.find("\n", begin + self._size) + 1 or len(self.patch)
+        self._size *= 2 if self.patch.isascii() else 1
         piece = self.patch[begin:end]
         self._known.append((begin, self._folded(piece) if self._may_show(piece) else ""))
         self._begin = end
@@ -121,10 +123,12 @@ def _found(folds: _Folds, terms: Sequence[Term]) -> dict[_Line, int]:
     """The lines that show a term, with how many terms each shows."""
     found: dict[_Line, int] = {}
     seen: dict[int, _Line | None] = {}
+    kinds = LineKinds(folds.patch)
     for term in terms:
         for start, at in islice(_matches(folds, term), _MOST_LINES):
             if start not in seen:
-                seen[start] = _line(folds.patch, start, at)
+                kind = kinds.of(start)
+                seen[start] = None if kind is None else _line(folds.patch, start, at, kind)
             line = seen[start]
             if line is not None and _counts(line.kind, term.columns):
                 found[line] = found.get(line, 0) + 1
@@ -158,11 +162,8 @@ def _pattern(term: Term) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){words}" + ("" if term.is_beginning else r"(?![^\W_])"))
 
 
-def _line(patch: str, start: int, at: int) -> _Line | None:
-    """The line that begins there, if it is one of a file, with a match at a place."""
-    kind = line_kind(patch, start)
-    if kind is None:
-        return None
+def _line(patch: str, start: int, at: int, kind: str) -> _Line:
+    """The line that begins there, with a match at a place."""
     end = patch.find("\n", start)
     text = patch[start + 1 : len(patch) if end < 0 else end]
     return _Line(start, kind, text, at - start - 1)

@@ -28,6 +28,7 @@ AUTHOR = "JOIN people a ON a.person_id = c.author_id"
 WEIGHTS = "10.0, 4.0, 1.0, 0.6, 0.8, 3.0"
 _MOST_REMEMBERED = 24
 _NARROW_FROM = 5
+_SHOWN_FROM = 8
 _LARGEST_STORED = 4 * LARGEST_PATCH  # replacing secrets can make a patch longer
 
 _Value = TypeVar("_Value")
@@ -93,8 +94,16 @@ class SqliteBase:
     @cached_property
     def _narrow(self) -> str:
         """Who and when, without the long rows of commits, where the index has that."""
+        return self._by_index("commit_counted", _NARROW_FROM)
+
+    @cached_property
+    def _shown(self) -> str:
+        """The same of merges too: of all commits that a ref reaches."""
+        return self._by_index("commit_shown", _SHOWN_FROM)
+
+    def _by_index(self, index: str, since: int) -> str:
         row = self.connection.execute("PRAGMA user_version").fetchone()
-        return f"commit_rows c{' INDEXED BY commit_counted' if row[0] >= _NARROW_FROM else ''}"
+        return f"commit_rows c{f' INDEXED BY {index}' if row[0] >= since else ''}"
 
     def _facts(self, repo_id: int) -> Facts:
         """What is known of a repository's commits, without reading their messages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from clew.history.model import LAST_PLACE, Repo
@@ -49,6 +50,24 @@ class SqlitePaths(SqliteBase):
 
     def directory_changes(self, repo_id: int, directory: str) -> list[Effort]:
         """Commits that count and changed files of a directory; an empty name means all."""
+
+        def read() -> tuple[array[int], array[int]]:
+            return self._lines_below(repo_id, directory)
+
+        is_large = "/" not in directory
+        key = ("below", repo_id, directory)
+        places, lines = self.remembered(key, read) if is_large else read()
+        facts, low = self._facts(repo_id), span_of(repo_id)[0]
+        authors, written, committed = facts.author_ids, facts.author_times, facts.commit_times
+        last, make = len(authors), tuple.__new__  # half the time of calling the class
+        return [
+            make(Effort, (low | at, authors[at], written[at], committed[at], count))
+            for at, count in zip(places, lines, strict=True)
+            if at < last and authors[at]
+        ]
+
+    def _lines_below(self, repo_id: int, directory: str) -> tuple[array[int], array[int]]:
+        """The places of commits that changed files of a directory, and how many lines each changed."""
         lines = "coalesce(f.added, 0) + coalesce(f.removed, 0)"  # a damaged row has none
         source, inside = "file_rows f", ""
         ends: tuple[str, ...] = ()
@@ -56,21 +75,14 @@ class SqlitePaths(SqliteBase):
             source = "paths p CROSS JOIN file_rows f INDEXED BY file_path ON f.path_id = p.path_id"
             inside, ends = " AND p.path > ? AND p.path < ?", (f"{directory}/", f"{directory}0")
         rows = self._tuples().execute(
-            f"SELECT f.commit_id, {lines} FROM {source}"  # noqa: S608
+            f"SELECT f.commit_id & {LAST_PLACE}, {lines} FROM {source}"  # noqa: S608
             f" WHERE f.commit_id BETWEEN ? AND ?{inside}",
             (*span_of(repo_id), *ends),  # 0 is the sign behind /
         )
         changed: dict[int, int] = {}
-        for commit_id, count in rows:
-            changed[commit_id] = changed.get(commit_id, 0) + count
-        facts = self._facts(repo_id)
-        authors, written, committed = facts.author_ids, facts.author_times, facts.commit_times
-        numbers = ((number, number & LAST_PLACE) for number in changed)
-        return [
-            Effort(number, authors[at], written[at], committed[at], changed[number])
-            for number, at in numbers
-            if at < len(authors) and authors[at]
-        ]
+        for place, count in rows:
+            changed[place] = changed.get(place, 0) + count
+        return array("q", changed), array("q", changed.values())
 
     def commits_touching(
         self, paths: Iterable[int], statuses: str = "", most: int | None = None

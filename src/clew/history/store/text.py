@@ -47,7 +47,10 @@ class SqliteText(SqliteBase):
 
     def ranked_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Match]:
         """Id, rank (less is better), time and subject of what passes, the latest first."""
-        selected = f"s.rowid, bm25(search_fts, {WEIGHTS}), c.author_time, c.subject"
+        selected = (
+            f"s.rowid, bm25(search_fts, {WEIGHTS}), c.author_time,"  # noqa: S608
+            " (SELECT subject FROM commit_rows w WHERE w.id = s.rowid)"
+        )
         rows = self._matches(selected, expression, span, wanted)
         reached = wanted.reached
         return rows if reached is None else (row for row in rows if row[0] in reached)
@@ -64,7 +67,8 @@ class SqliteText(SqliteBase):
         condition, values = _condition(wanted, "s.rowid")
         try:
             yield from self._tuples().execute(
-                f"SELECT {selected} FROM {_MATCHES}"  # noqa: S608
+                f"SELECT {selected} FROM search_fts s"  # noqa: S608
+                f" CROSS JOIN {self._shown} ON c.id = s.rowid"
                 f" WHERE search_fts MATCH ? AND s.rowid BETWEEN ? AND ? AND {condition}"
                 " ORDER BY s.rowid DESC",
                 (expression, *span, *values),

@@ -168,12 +168,22 @@ def sections(patch: AnyStr) -> Iterator[AnyStr]:
         start = end + 1
 
 
-def line_kind(patch: str, start: int) -> str | None:
-    """The kind of the line that begins at an offset; None outside of hunks."""
-    hunk = patch.rfind("\n@@ ", 0, start)
-    if hunk < 0 or patch.find(_SECTION, hunk, start) > hunk:
-        return None
-    return _KINDS.get(patch[start : start + 1])
+class LineKinds:
+    """The kinds of a patch's lines, by where they begin; quick for lines of one file in a row."""
+
+    def __init__(self, patch: str) -> None:
+        self._patch = patch
+        self._begin, self._end, self._hunks = 0, -1, 0
+
+    def of(self, start: int) -> str | None:
+        """The kind of the line that begins at an offset; None outside of hunks."""
+        patch = self._patch
+        if not self._begin < start <= self._end:
+            self._begin = patch.rfind(_SECTION, 0, start)
+            end = patch.find(_SECTION, max(start - 1, 0))
+            self._end = len(patch) if end < 0 else end
+            self._hunks = patch.find("\n@@ ", max(self._begin, 0), self._end)
+        return _KINDS.get(patch[start : start + 1]) if 0 <= self._hunks < start else None
 
 
 def line_place(patch: str, start: int) -> tuple[str, int]:
