@@ -129,6 +129,7 @@ def test_a_ref_to_a_missing_commit_does_not_stop_the_others(simple, tmp_path):
     (simple.path / ".git/refs/heads/broken").write_text("1" * 40 + "\n")
     store = new_index(tmp_path / "db", simple, all_refs=True)
     assert store.commit_count(1) == 6
+    assert store.tips_mark(1) is None, "the commit may come without a change of the ref"
 
 
 def test_thousands_of_refs(simple, tmp_path):
@@ -137,6 +138,13 @@ def test_thousands_of_refs(simple, tmp_path):
     simple.git("update-ref", "--stdin", data=lines.encode())
     simple.git("pack-refs", "--all")
     store = new_index(tmp_path / "db", simple, all_refs=True)
+    mark = store.tips_mark(1)
+    assert mark
+    assert sync(store).indexed == 0
+    simple.git("tag", "--annotate", "--message", "Late", "late", "HEAD~2")
+    sync(store)
+    assert store.tips(1)["refs/tags/late"] == simple.git("rev-parse", "HEAD~2").decode().strip()
+    assert mark != store.tips_mark(1) is not None
     simple.commit("One more", {"x": "y\n"})
     assert sync(store).indexed == 1
     assert commits_behind(store, store.find_repo("r")) == 0

@@ -44,7 +44,8 @@ def fill(store, *, with_secret):
         repo = store.add_repo(Repo(0, name, f"/nowhere/{name}"))
         with store.writing():
             store.write_commits(repo.repo_id, commits)
-            store.set_tips(repo.repo_id, {f"refs/heads/{name}": commits[-1].meta.sha})
+            tips = {f"refs/heads/{name}": commits[-1].meta.sha}
+            store.set_tips(repo.repo_id, tips, f"mark of {name}")
             store.set_state(repo.repo_id, 1, commits[-1].meta.sha, f"{name} failed")
             store.hide_commits(repo.repo_id, [commits[0].meta.sha])
     embed_commits(store, packaged_embedder(), store.repos())
@@ -94,6 +95,7 @@ QUESTIONS = {
     "commit_count": lambda s: [s.commit_count(n) for n in (1, 2)],
     "state": lambda s: [s.state(n) for n in (1, 2)],
     "tips": lambda s: [s.tips(n) for n in (1, 2)],
+    "tips_mark": lambda s: [s.tips_mark(n) for n in (1, 2)],
     "known": lambda s: [s.known(n, [c.meta.sha for c in (*HISTORY, *SECRET)]) for n in (1, 2)],
     "commits": lambda s: s.commits(IDS),
     "commits_by_prefix": lambda s: [

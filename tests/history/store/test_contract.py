@@ -149,9 +149,13 @@ def test_a_state_keeps_what_is_not_said(store, repo):
 
 def test_tips_are_replaced_as_a_whole(store, repo):
     with store.writing():
-        store.set_tips(repo.repo_id, {"HEAD": "a", "refs/heads/x": "b"})
+        store.set_tips(repo.repo_id, {"HEAD": "a", "refs/heads/x": "b"}, "of both")
+    assert store.tips(repo.repo_id) == {"HEAD": "a", "refs/heads/x": "b"}
+    assert store.tips_mark(repo.repo_id) == "of both"
+    with store.writing():
         store.set_tips(repo.repo_id, {"HEAD": "c"})
     assert store.tips(repo.repo_id) == {"HEAD": "c"}
+    assert store.tips_mark(repo.repo_id) is None
 
 
 # Writing and deleting.

@@ -271,8 +271,11 @@ class HistoryStore(Protocol):
     def tips(self, repo_id: int) -> dict[str, str]:
         """The refs up to which everything is indexed."""
 
-    def set_tips(self, repo_id: int, tips: Mapping[str, str]) -> None:
-        """Store the refs up to which everything is indexed now. Transaction."""
+    def tips_mark(self, repo_id: int) -> str | None:
+        """What was said to stand for these refs: sooner read than all of them."""
+
+    def set_tips(self, repo_id: int, tips: Mapping[str, str], mark: str = "") -> None:
+        """Store the refs up to which everything is indexed now, and their mark. Transaction."""
 
     # Commits written and removed, inside a transaction.
 

@@ -16,6 +16,9 @@ _COLUMNS = (
     "name, local_path, remote_url, default_branch, all_refs, exclude_prefixes, author_filter,"
     " managed_clone"
 )
+# The mark of all refs lies among them, under the name that no ref has.
+_TIPS = "SELECT ref, sha FROM ref_tips WHERE repo_id = ? AND ref != ''"
+_MARK = "SELECT sha FROM ref_tips WHERE repo_id = ? AND ref = ''"
 
 
 class SqliteRepositories(SqliteBase):
@@ -88,15 +91,21 @@ class SqliteRepositories(SqliteBase):
 
     def tips(self, repo_id: int) -> dict[str, str]:
         """The refs up to which everything is indexed."""
-        rows = self._tuples().execute("SELECT ref, sha FROM ref_tips WHERE repo_id = ?", (repo_id,))
+        rows = self._tuples().execute(_TIPS, (repo_id,))
         return dict(rows.fetchall())
 
-    def set_tips(self, repo_id: int, tips: Mapping[str, str]) -> None:
-        """Store the refs up to which everything is indexed now. Transaction."""
+    def tips_mark(self, repo_id: int) -> str | None:
+        """What was said to stand for these refs: sooner read than all of them."""
+        row = self.connection.execute(_MARK, (repo_id,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_tips(self, repo_id: int, tips: Mapping[str, str], mark: str = "") -> None:
+        """Store the refs up to which everything is indexed now, and their mark. Transaction."""
+        marked = {**tips, "": mark} if mark else tips
         self.connection.execute("DELETE FROM ref_tips WHERE repo_id = ?", (repo_id,))
         self.connection.executemany(
             "INSERT INTO ref_tips VALUES (?, ?, ?)",
-            [(repo_id, ref, sha) for ref, sha in tips.items()],
+            [(repo_id, ref, sha) for ref, sha in marked.items()],
         )
 
 

@@ -195,10 +195,10 @@ def _described(store: HistoryStore, repo: Repo) -> dict[str, Any]:
 
 def commits_behind(store: HistoryStore, repo: Repo) -> int | None:
     """How many commits the repository has that the index has not; None when git cannot say."""
-    from clew.history.sync.refs import count_missing, existing_commits, read_tips
+    from clew.history.sync.refs import Refs, count_missing, existing_commits
 
     try:
-        _, tips = read_tips(Path(repo.local_path), repo)
+        tips = Refs(Path(repo.local_path), repo).tips
         done = store.tips(repo.repo_id)
         known = set(done.values())
         new = [sha for sha in set(tips.values()) - known if not store.known(repo.repo_id, [sha])]

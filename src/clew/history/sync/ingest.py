@@ -19,7 +19,7 @@ from clew.history.git.stream import listed_commits, read_commits
 from clew.history.model import CommitMeta, IndexedCommit, Repo
 from clew.history.store.interface import HistoryStore
 from clew.history.sync.diffs import indexed_commits
-from clew.history.sync.refs import existing_commits, reached_commits, read_tips, tips_are_kept
+from clew.history.sync.refs import Refs, existing_commits, reached_commits, tips_are_kept
 from clew.kit.errors import ClewError
 from clew.kit.git import GitError
 
@@ -49,17 +49,20 @@ def sync_repo(
     """Bring one repository's index up to date."""
     root = Path(repo.local_path)
     try:
-        head, tips = read_tips(root, repo)
+        refs = Refs(root, repo)
         problem = store.state(repo.repo_id).error
         stays = problem is not None and _stays_unread(store, repo, root, problem)
-        if tips == store.tips(repo.repo_id) and (problem is None or stays):
+        if refs.are_done(store, repo.repo_id) and (problem is None or stays):
             with store.writing():
-                store.set_state(repo.repo_id, int(time.time()), head, problem)
-            return SyncResult(tip=head, problems=tuple(problem.split("\n")) if problem else ())
+                if not refs.is_marked and refs.lasting_mark:
+                    store.set_tips(repo.repo_id, refs.tips, refs.lasting_mark)
+                store.set_state(repo.repo_id, int(time.time()), refs.head, problem)
+            problems = tuple(problem.split("\n")) if problem else ()
+            return SyncResult(tip=refs.head, problems=problems)
         counter = _Counter(progress)
         if problem is not None:
             _recall_problems(store, repo, root, counter, problem, stays=stays)
-        return _sync_changed(store, repo, root, head, tips, counter)
+        return _sync_changed(store, repo, root, refs, counter)
     except ClewError as error:
         with store.writing():
             store.set_state(repo.repo_id, None, None, error.message)
@@ -131,13 +134,9 @@ def _recall_problems(
 
 
 def _sync_changed(
-    store: HistoryStore,
-    repo: Repo,
-    root: Path,
-    head: str,
-    tips: dict[str, str],
-    counter: _Counter,
+    store: HistoryStore, repo: Repo, root: Path, refs: Refs, counter: _Counter
 ) -> SyncResult:
+    head, tips = refs.head, refs.tips
     done = store.tips(repo.repo_id)
     was_lost = has_lost_commits(store.state(repo.repo_id).error)
     known = [] if counter.is_retried and was_lost else existing_commits(root, set(done.values()))
@@ -152,7 +151,7 @@ def _sync_changed(
             reached = reached_commits(root, tips.values())
             is_rewritten = counter.is_retried or moved
             orphaned = store.mark_reachable(repo.repo_id, reached) if is_rewritten else 0
-        store.set_tips(repo.repo_id, tips)
+        store.set_tips(repo.repo_id, tips, refs.lasting_mark)
         counter.problems += _unread_line(root, counter.unread, "diffs")
         problem = "\n".join(counter.problems) or None
         store.set_state(repo.repo_id, int(time.time()), head, problem)

@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 from clew.history.model import Repo
+from clew.history.store.interface import HistoryStore
 from clew.kit.errors import Invalid
 from clew.kit.git import GitError, guard, open_git, run_git
 
 _COUNTED = ("refs/heads", "refs/tags")
 
 
-def read_tips(root: Path, repo: Repo) -> tuple[str, dict[str, str]]:
-    """The main tip, and every ref to index with the commit it points to."""
-    if not root.is_dir():
-        raise Invalid(f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'.")
-    main = repo.default_branch or "HEAD"
-    head = _resolve(root, repo.default_branch)
-    tips = {main: head} if head else {}
-    if repo.all_refs:
-        tips |= _all_refs(root)
-    if not tips:
-        raise Invalid(
-            f"{root} has no commit at {main}",
-            "Make a first commit, or choose a branch with --default-branch.",
-        )
-    return head or next(iter(tips.values())), tips
+class Refs:
+    """What the refs to index point to now; many are listed by git, and taken apart if need be."""
+
+    def __init__(self, root: Path, repo: Repo) -> None:
+        if not root.is_dir():
+            raise Invalid(
+                f"No repository at {root}", "Move it back, or run 'commitmux remove-repo'."
+            )
+        self._root = root
+        self._main = repo.default_branch or "HEAD"
+        self._head = _resolve(root, repo.default_branch)
+        self._listed = _listed_refs(root) if repo.all_refs else None
+        self.is_marked = False
+
+    @property
+    def head(self) -> str:
+        """The main tip."""
+        return self._head or next(iter(self.tips.values()))
+
+    @cached_property
+    def tips(self) -> dict[str, str]:
+        """Every ref to index with the commit it points to."""
+        tips = {self._main: self._head} if self._head else {}
+        if self._listed is not None:
+            tips |= _tips_of(self._root, self._listed)
+        if not tips:
+            raise Invalid(
+                f"{self._root} has no commit at {self._main}",
+                "Make a first commit, or choose a branch with --default-branch.",
+            )
+        return tips
+
+    @property
+    def mark(self) -> str:
+        """What stands for the tips, as long as no ref moves; empty where nothing can."""
+        if self._listed is None:
+            return ""
+        told = f"{self._main} {self._head}\n".encode("utf-8", "surrogateescape") + self._listed
+        return hashlib.blake2b(told, digest_size=20).hexdigest()
+
+    @property
+    def lasting_mark(self) -> str:
+        """The mark, if no ref that leads to no commit now can lead to one without being moved."""
+        every = 0 if self._listed is None else self._listed.count(b"\n") + bool(self._head)
+        return self.mark if len(self.tips) == every else ""
+
+    def are_done(self, store: HistoryStore, repo_id: int) -> bool:
+        """Whether everything below the refs was indexed, as the store has it."""
+        mark = self.mark
+        self.is_marked = bool(mark) and mark == store.tips_mark(repo_id)
+        return self.is_marked or self.tips == store.tips(repo_id)
 
 
 def _resolve(root: Path, branch: str | None) -> str | None:
@@ -40,13 +79,18 @@ def _resolve(root: Path, branch: str | None) -> str | None:
     return None
 
 
-def _all_refs(root: Path) -> dict[str, str]:
-    """Every local branch and tag that leads to a commit that is there."""
+def _listed_refs(root: Path) -> bytes:
+    """Every local branch and tag, a line each: to what object it points, of what kind that is."""
     shape = "--format=%(objectname) %(objecttype) %(refname)"  # what tags lead to takes git longer
     try:
-        listed = run_git("for-each-ref", shape, *_COUNTED, cwd=root)
+        return run_git("for-each-ref", shape, *_COUNTED, cwd=root)
     except GitError:  # a ref without its object stops git
-        return _peeled(root, run_git("for-each-ref", "--format=%(refname)", *_COUNTED, cwd=root))
+        shape = "--format=%(objectname) tag %(refname)"
+        return run_git("for-each-ref", shape, *_COUNTED, cwd=root)
+
+
+def _tips_of(root: Path, listed: bytes) -> dict[str, str]:
+    """Those of the listed refs that lead to a commit that is there."""
     lines = listed.decode("utf-8", "backslashreplace").split("\n")[:-1]
     refs = [line.split(" ", 2) for line in lines]
     found = {name: sha for sha, kind, name in refs if kind == "commit"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.refs import read_tips
+from clew.history.sync.refs import Refs
 from clew.kit.errors import Conflict, Invalid
 from clew.kit.git import ForeignRepository, GitError, git_line, guard, run_git
 
@@ -122,7 +122,7 @@ def update(store: HistoryStore, name: str, wanted: dict[str, Any]) -> Change:
     new = replace(repo, **wanted)
     changed = tuple(key for key in wanted if getattr(repo, key) != getattr(new, key))
     if "default_branch" in changed and new.default_branch and Path(new.local_path).is_dir():
-        read_tips(Path(new.local_path), new)
+        _ = Refs(Path(new.local_path), new).tips
     if changed:
         store.update_repo(new)
     return Change(new, changed)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clew.history.model import Repo
 from clew.history.store.interface import HistoryStore
-from clew.history.sync.refs import read_tips
+from clew.history.sync.refs import Refs
 from clew.history.sync.sync import bring_up_to_date
 from clew.kit.errors import ClewError, Conflict
 from clew.kit.locks import HeldLock, try_lock
@@ -67,8 +67,7 @@ class Watcher:
             if is_due:
                 self._fetched[repo.name] = now
             return is_due
-        _, tips = read_tips(Path(repo.local_path), repo)
-        return tips != self.store.tips(repo.repo_id)
+        return not Refs(Path(repo.local_path), repo).are_done(self.store, repo.repo_id)
 
     def _tell_once(self, name: str, message: str) -> None:
         if self._errors.get(name) != message:

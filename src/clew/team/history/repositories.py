@@ -19,6 +19,9 @@ _COLUMNS = (
 )
 _SETTINGS = "%s, %s, %s, %s, %s, %s, %s, %s"
 PARTITIONED = ("commit_rows", "commit_text", "file_rows", "patch_rows")
+# The mark of all refs lies among them, under the name that no ref has.
+_TIPS = "SELECT ref, sha FROM ref_tips WHERE repo_id = %s AND ref != ''"
+_MARK = "SELECT sha FROM ref_tips WHERE repo_id = %s AND ref = ''"
 
 
 class PostgresRepositories(PostgresBase):
@@ -119,14 +122,20 @@ class PostgresRepositories(PostgresBase):
 
     def tips(self, repo_id: int) -> dict[str, str]:
         """The refs up to which everything is indexed."""
-        rows = self.database.rows("SELECT ref, sha FROM ref_tips WHERE repo_id = %s", (repo_id,))
+        rows = self.database.rows(_TIPS, (repo_id,))
         return dict(rows)
 
-    def set_tips(self, repo_id: int, tips: Mapping[str, str]) -> None:
-        """Store the refs up to which everything is indexed now. Transaction."""
+    def tips_mark(self, repo_id: int) -> str | None:
+        """What was said to stand for these refs: sooner read than all of them."""
+        row = self.database.row(_MARK, (repo_id,))
+        return None if row is None else str(row[0])
+
+    def set_tips(self, repo_id: int, tips: Mapping[str, str], mark: str = "") -> None:
+        """Store the refs up to which everything is indexed now, and their mark. Transaction."""
+        marked = {**tips, "": mark} if mark else tips
         self.database.run("DELETE FROM ref_tips WHERE repo_id = %s", (repo_id,))
         self.database.copy(
-            "COPY ref_tips FROM STDIN", [(repo_id, ref, sha) for ref, sha in tips.items()]
+            "COPY ref_tips FROM STDIN", [(repo_id, ref, sha) for ref, sha in marked.items()]
         )
         self._touch(repo_id)
 
