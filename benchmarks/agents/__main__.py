@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.agents.questions import KINDS, History, make_questions
+from benchmarks.agents.strategy import STRATEGIES, Asked
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,6 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("id", help="the question")
     run.add_argument("words", nargs=argparse.REMAINDER, help="the command")
     run.set_defaults(run=_run)
+    play = doing.add_parser("play", help="answer all questions by the same few commands")
+    play.add_argument("directory", type=Path)
+    play.add_argument("arm", choices=sorted(STRATEGIES))
+    play.set_defaults(run=_play)
     score = doing.add_parser("score", help="commands, characters and right answers of each arm")
     score.add_argument("directory", type=Path)
     score.set_defaults(run=_score)
@@ -55,24 +61,48 @@ def _make(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     """Print what the command prints, as it would have been printed, and note how much that is."""
     asked = {one["id"]: one for one in _read(options.directory / "questions.jsonl")}
-    repo = options.directory / "repos" / asked[options.id]["repo"]
+    text, code = _recorded(
+        options.directory, options.arm, asked[options.id], " ".join(options.words)
+    )
+    sys.stdout.write(text)
+    return code
+
+
+def _play(options: argparse.Namespace) -> int:
+    """Answer every question as the simple agent of this arm does."""
+    for one in _read(options.directory / "questions.jsonl"):
+        run = partial(_output, options.directory, options.arm, one)
+        answer = STRATEGIES[options.arm](Asked(one["kind"], one["question"]), run)
+        _append(
+            options.directory / "answers.jsonl",
+            {"arm": options.arm, "id": one["id"], "answer": answer},
+        )
+    return 0
+
+
+def _output(directory: Path, arm: str, question: dict[str, Any], command: str) -> str:
+    return _recorded(directory, arm, question, command)[0]
+
+
+def _recorded(directory: Path, arm: str, question: dict[str, Any], command: str) -> tuple[str, int]:
+    """What a command prints in the repository of a question, and how it ends; its size is noted."""
     done = subprocess.run(
-        ["/bin/sh", "-c", " ".join(options.words)],
-        cwd=repo, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        ["/bin/sh", "-c", command],
+        cwd=directory / "repos" / question["repo"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     text = done.stdout.decode("utf-8", "replace")
-    sys.stdout.write(text)
     _append(
-        options.directory / "commands.jsonl",
+        directory / "commands.jsonl",
         {
-            "arm": options.arm,
-            "id": options.id,
-            "command": " ".join(options.words),
+            "arm": arm,
+            "id": question["id"],
+            "command": command,
             "characters": len(text),
             "exit": done.returncode,
         },
     )
-    return done.returncode
+    return text, done.returncode
 
 
 def _score(options: argparse.Namespace) -> int:

@@ -33,12 +33,29 @@ def read(file):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_questions_run_and_score(history, tmp_path, capsys):
+def asked_about(history, directory):
     made, cut = history
-    (tmp_path / "repos").mkdir()
-    (tmp_path / "repos" / "demo").symlink_to(made.path)
+    (directory / "repos").mkdir()
+    (directory / "repos" / "demo").symlink_to(made.path)
     asked = ["--repo", str(made.path), "--name", "demo", "--cut", cut, "--oldest", "1970-01-02"]
-    assert main(["make", str(tmp_path), *asked]) == 0
+    assert main(["make", str(directory), *asked]) == 0
+
+
+def test_a_simple_agent_answers_every_question_with_git(history, tmp_path):
+    asked_about(history, tmp_path)
+    assert main(["play", str(tmp_path), "git"]) == 0
+
+    answers = {one["id"].split("-")[1]: one["answer"] for one in read(tmp_path / "answers.jsonl")}
+    assert len(answers["cause"]) >= 7
+    assert history[1].startswith(answers["reason"])
+    used = read(tmp_path / "commands.jsonl")
+    assert {one["id"] for one in used} == {one["id"] for one in read(tmp_path / "answers.jsonl")}
+    assert sum(one["characters"] for one in used) > 100
+
+
+def test_questions_run_and_score(history, tmp_path, capsys):
+    asked_about(history, tmp_path)
+    cut = history[1]
 
     questions = read(tmp_path / "questions.jsonl")
     gold = {one["id"]: one["right"] for one in read(tmp_path / "gold.jsonl")}
