@@ -189,5 +189,9 @@ def test_show_takes_a_spec_a_commit_and_says_what_is_neither(notes, private_home
     assert "Sell bicycles" in spec.stdout
     commit = run(notes, "clew", "show", "HEAD", "--json", home=private_home)
     assert len(json.loads(commit.stdout)["data"]["sha"]) == 40
+    several = run(notes, "clew", "show", "HEAD", "HEAD~1", home=private_home).stdout
+    shown = [json.loads(commit.stdout)["data"]["sha"][:12], "HEAD~1"]
+    assert several.startswith(shown[0])
+    assert several.count("    ") >= 2
     neither = run(notes, "clew", "show", "../nothing.md", home=private_home, code=1)
     assert "Neither a commit nor a spec" in neither.stderr

@@ -194,7 +194,8 @@ def test_json_data_has_the_keys_that_are_promised(command, tmp_path, private_hom
 # What these answer is what their rooms' tools answer, and is tested there.
 OF_ROOMS = {
     *WORK_COMMANDS, "why", "brief", "recall", "trace", "web", "board", "search", "log", "show",
-    "grep", "blame", "owners", "co-change", "worker", "add", "list", "ready", "edit",
+    "grep", "blame", "owners", "co-change", "culprit", "hunks", "pickaxe", "worker", "add", "list",
+    "ready", "edit",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ STAYING = {"--watch", "-f", "--background", "--http", "--open", "--detach", "--q
 # What commands are asked for where their arguments alone do not say it.
 GIVEN = {
     "clew show": "{sha}", "clew blame": "{path}", "clew owners": "{path}",
-    "clew co-change": "{path}", "clew init": "--host cursor", "clew worker": "--once",
+    "clew co-change": "{path}", "clew culprit": "{path}:1", "clew hunks": "{sha}", "clew init": "--host cursor", "clew worker": "--once",
     "clew history add-repo": "{root} --name again", "clew history watch": "--once",
     "clew history attach": "{file} --name given", "clew history file-history": "{path}",
     "clew history line-history": "{path} 1", "clew history similar": "{sha}",

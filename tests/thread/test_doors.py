@@ -48,7 +48,10 @@ def test_every_tool_answers_as_it_promises(server):
 
 
 def test_why_through_a_server_names_the_vision(server):
-    text = call(server, "clew_why", CALLS["clew_why"])["content"][0]["text"]
+    asked = CALLS["clew_why"]
+    text = call(server, "clew_why", asked)["content"][0]["text"]
+    assert "BO-1 Cut lost orders by 30 % until May" in text
+    text = call(server, "clew_why", {**asked, "full": True})["content"][0]["text"]
     assert "BO-1 Cut lost orders by 30 % until May [vision:docs/vision.md#BO-1]" in text
 
 
@@ -88,9 +91,22 @@ def test_commands_print_text_and_json(story, capsys, monkeypatch):
 
 def test_a_path_is_taken_from_the_directory_one_is_in(story, capsys, monkeypatch):
     monkeypatch.chdir(story.root / "shop")
-    assert "Why shop/orders.py:4" in run(capsys, "why", "orders.py:4")[1].out
-    assert "Why report.py:1" in run(capsys, "why", "../report.py:1")[1].out
-    assert "Why report.py:1" in run(capsys, "why", "report.py:1")[1].out
+    assert "clew why shop/orders.py:4 --full" in run(capsys, "why", "orders.py:4")[1].out
+    assert "clew why report.py:1 --full" in run(capsys, "why", "../report.py:1")[1].out
+    assert "Why report.py:1" in run(capsys, "why", "report.py:1", "--full")[1].out
+
+
+def test_in_a_pipe_lines_are_told_by_commit_and_reason_alone(story, capsys, monkeypatch):
+    monkeypatch.chdir(story.root)
+    short = run(capsys, "why", "report.py:2")[1].out
+    whole = run(capsys, "why", "report.py:2", "--full")[1].out
+    assert whole.startswith("Why report.py:2\n")
+    assert "Commit" in whole.splitlines()
+    assert "Commit" not in short.splitlines()
+    assert short.splitlines()[-1] == "Next: clew why report.py:2 --full"
+    head = short.splitlines()[0]
+    assert f"- {head}" in whole
+    assert len(short) < len(whole) / 2
 
 
 def test_the_picture_is_written_where_it_is_wanted(story, capsys, monkeypatch, tmp_path):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     Table = dict[str, tuple[str, str] | str]
 
+_QUESTIONS = "clew.history.tools.questions:QUESTION_TOOLS"
+_COMMITS = "clew.history.tools.commits:COMMIT_TOOLS"
 HISTORY_COMMANDS: Table = {
     "init": ("clew.cli.history.sync:init", "Create the index."),
     "add-repo": ("clew.cli.history.repos:add_repo", "Register a repository."),
@@ -27,8 +29,8 @@ HISTORY_COMMANDS: Table = {
     "touches": ("clew.cli.history.search:touches", "Show commits that touched a path."),
     "show": ("clew.cli.history.sync:show", "Show one commit."),
     "patch": ("clew.cli.history.sync:patch", "Show one commit's patch."),
-    "*questions": "clew.history.tools.questions:QUESTION_TOOLS",
-    "*commits": "clew.history.tools.commits:COMMIT_TOOLS",
+    "*questions": _QUESTIONS,
+    "*commits": _COMMITS,
     "embed": ("clew.cli.history.sync:embed", "Compute the vectors for semantic search."),
     "install-hook": ("clew.cli.history.repos:install_hook", "Sync after every commit."),
     "watch": ("clew.cli.history.repos:watch", "Sync repositories as they change, until Ctrl-C."),
@@ -182,13 +184,12 @@ SESSION_COMMANDS: Table = {
 _SERVE = "Run the MCP server (stdio, or HTTP with --http)."
 _VERSION = ("clew.cli.setup.doctor:version", "Show the versions of Clew and its dependencies.")
 
-_QUESTIONS = "clew.history.tools.questions:QUESTION_TOOLS"
 
 # What `clew --help` shows, by what a person wants to do. The other words of a room are in its group.
 DOOR_SECTIONS: dict[str, tuple[str, ...]] = {
     "Understand code": (
         *("why", "brief", "recall", "search", "log", "show", "grep", "blame"),
-        *("owners", "co-change"),
+        *("owners", "co-change", "culprit", "hunks", "pickaxe"),
     ),
     "Say what is to be done": ("add", "list", "ready", "edit", "trace"),
     "Have it done": ("work", "runs", "logs", "pause", "resume", "merge"),
@@ -217,6 +218,9 @@ COMMANDS: dict[str, Table] = {
         "blame": _QUESTIONS,
         "owners": _QUESTIONS,
         "co-change": _QUESTIONS,
+        "culprit": _COMMITS,
+        "hunks": _COMMITS,
+        "pickaxe": _QUESTIONS,
         **{name: SPEC_COMMANDS[name] for name in ("add", "list", "ready", "edit")},
         "trace": ("clew.cli.thread:trace", "Show objectives, features, specs and commits."),
         **WORK_COMMANDS,

@@ -27,14 +27,16 @@ class Command:
     `options` has the help of an option by parameter, or `--in NAME: help` to name it too; `given`
     are arguments that the command always sends and shows no option for.
     `table` lists a part of the answer: `commits: date commit:sha subject` are the items, and a
-    key or `heading:key` per column; `notes` are lines below it. Without it, the answer's text is
-    shown. `settings` are options that say where to look: `db`, `project`.
+    key or `heading:key` per column; `notes` are lines below it. `lines` is what is read where nobody
+    looks at a terminal, instead of both. Without a table, the answer's text is shown. `settings` are
+    options that say where to look: `db`, `project`.
     """
 
     __slots__ = (
         "arguments",
         "given",
         "help",
+        "lines",
         "name",
         "notes",
         "options",
@@ -54,6 +56,7 @@ class Command:
         given: JsonObject | None = None,
         table: str = "",
         notes: Notes | None = None,
+        lines: Notes | None = None,
         settings: tuple[str, ...] = (),
     ) -> None:
         self.name = name
@@ -64,6 +67,7 @@ class Command:
         self.given = given or {}
         self.table = table
         self.notes = notes
+        self.lines = lines
         self.settings = settings
 
 

@@ -27,11 +27,26 @@ _MOST_FILES = 100
 
 
 @command()
-@click.argument("what", metavar="WHAT", shell_complete=either(complete_spec, complete_revision))
+@click.argument(
+    "what",
+    metavar="WHAT...",
+    nargs=-1,
+    required=True,
+    shell_complete=either(complete_spec, complete_revision),
+)
 @flag("-p", "--patch", "Show the commit's patch, too.")
 @project_option
-def show(what: str, *, patch: bool, project: str | None) -> Outcome:
-    """Show WHAT: a spec by its id, or a commit by SHA, branch or tag."""
+def show(what: tuple[str, ...], *, patch: bool, project: str | None) -> Outcome:
+    """Show each WHAT: a spec by its id, or a commit by SHA, branch or tag."""
+    found = [_shown(one, patch=patch, project=project) for one in dict.fromkeys(what)]
+    if len(found) == 1:
+        return found[0]
+    return Outcome(
+        {"shown": [one.data for one in found]}, tuple(part for one in found for part in one.parts)
+    )
+
+
+def _shown(what: str, *, patch: bool, project: str | None) -> Outcome:
     from clew.specs.store.store import open_store
 
     root = Surroundings({"project": project} if project else {}).checkout()
@@ -59,6 +74,7 @@ def _spec_outcome(what: str, project: str | None) -> Outcome:
 
 def _commit_outcome(root: Path, what: str, *, patch: bool) -> Outcome | None:
     """A commit as git has it; None where the word names none."""
+    from clew.history.lookup import message_lines
     from clew.thread.why.commits import commit_here
 
     try:
@@ -74,12 +90,10 @@ def _commit_outcome(root: Path, what: str, *, patch: bool) -> Outcome | None:
         "date": found.date,
         "changed_files": files,
     }
-    head = f"{found.sha[:12]}  {Day(found.date)}  {found.author}\n\n{found.subject}"
-    body = f"\n{found.body}\n" if found.body else ""
-    parts: list[str | Table] = [head, body]
-    rows = tuple((s, f"{old} -> {p}" if old else p) for p, s, old in found.files[:_MOST_FILES])
-    if rows:
-        parts.append(Table(("", "path"), rows))
+    said = message_lines(found.subject, found.body)
+    parts: list[str | Table] = [f"{found.sha[:12]} {Day(found.date)} {found.author}"]
+    parts += [f"    {line}" if line else "" for line in said]
+    parts += [f"{s} {f'{old} => {p}' if old else p}" for p, s, old in found.files[:_MOST_FILES]]
     if len(files) > _MOST_FILES:
         parts.append(f"and {len(files) - _MOST_FILES} more files")
     if patch:

@@ -101,6 +101,18 @@ def message_lines(subject: str, body: str | None) -> list[str]:
     return [subject, *"\n".join(lines).strip("\n").split("\n")] if any(lines) else [subject]
 
 
+def reason_of(body: str, most: int = 400) -> str:
+    """What a message says of why: its first paragraphs, as many as are short together."""
+    kept: list[str] = []
+    size = 0
+    for part in re.split(r"\n\s*\n", body.strip()):
+        size += len(part)
+        if kept and size > most:
+            return "\n".join([*kept, "[…]"])
+        kept.append(part if len(part) <= most else f"{part[:most].rsplit(maxsplit=1)[0]} […]")
+    return "\n".join(kept)
+
+
 def get_commit(store: HistoryStore, repo_name: str, sha: str) -> dict[str, Any]:
     """A commit's metadata and files, in the documented shape."""
     found = find_record(store, repo_name, sha, f"Commit {repo_name}:{sha} not found")

@@ -6,11 +6,13 @@ longer than its budget.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from clew.history.lookup import reason_of
 from clew.kit import jsontext
 from clew.kit.errors import Invalid
 from clew.kit.text.display import clipped, shown_text
@@ -22,6 +24,13 @@ LARGEST = 100_000
 _LONGEST_TITLE = 200
 _SHORTEST_PART = 80
 _CUT = " […]"
+_MOVED = re.compile(r"\(then \S.*:\d+\)$|^not committed yet|^this clone is shallow")
+_SHORT_REASON, _SHORT_STATEMENT = 320, 160
+# How many statements a short answer has of each section, beside line, commit and message.
+_SHORT_SECTIONS = {
+    "request": 1, "session": 1, "tried before": 1, "merged": 1, "spec": 2, "decision": 2,
+    "vision": 2, "rejected": 2, "earlier": 2, "later": 2,
+}  # fmt: skip
 
 
 def tokens_of(text: str) -> int:
@@ -84,6 +93,30 @@ def pack_text(pack: Pack) -> str:
     if pack.left_out:
         lines.append(_closing(pack))
     return "\n".join(lines)
+
+
+def short_lines(pack: dict[str, Any]) -> list[str]:
+    """What is asked for of lines and no more: their commit, its reason, and what it was done for."""
+    lines: list[str] = []
+    told: Counter[str] = Counter()
+    for one in pack["statements"]:
+        section, text = one["section"], one["text"]
+        told[section] += 1
+        if section == "line" and told[section] == 1 and not _MOVED.search(text):
+            continue  # whoever asks knows the line
+        if section == "message":
+            lines.append(reason_of(text, _SHORT_REASON))
+        elif section in ("line", "commit"):
+            lines.append(text)
+        elif told[section] <= _SHORT_SECTIONS.get(section, 0) and not text.startswith("No spec "):
+            lines.append(f"{section}: {clipped(' '.join(text.split()), _SHORT_STATEMENT)}")
+    return lines
+
+
+def is_of_lines(pack: dict[str, Any]) -> bool:
+    """Whether an answer is about lines and tells of one commit."""
+    sections = {one["section"] for one in pack["statements"]}
+    return {"line", "commit"} <= sections and not pack.get("full")
 
 
 def pack_data(pack: Pack) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.catalog.model import (
+    BOOLEAN,
     INTEGER,
     NUMBER,
     READS,
@@ -23,6 +24,7 @@ from clew.catalog.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from clew.catalog.model import Handler
@@ -48,6 +50,8 @@ def _pack_answer(pack: Pack) -> Answer:
 
 def why(arguments: JsonObject, call: Call) -> Answer:
     """Why a line, a file, a symbol, a commit or a spec is there."""
+    from clew.kit.answer import Answer
+    from clew.thread.budget import is_of_lines, pack_data, pack_text, short_lines
     from clew.thread.why.why import BUDGET
     from clew.thread.why.why import why as follow
 
@@ -57,7 +61,21 @@ def why(arguments: JsonObject, call: Call) -> Answer:
         repo=arguments.get("repo"),
         budget=arguments.get("budget", BUDGET),
     )
-    return _pack_answer(pack)
+    data = pack_data(pack) | ({"full": True} if arguments.get("full") else {})
+    if is_of_lines(data):
+        return Answer("\n".join([*short_lines(data), "full: true tells more."]), data=data)
+    return Answer(pack_text(pack), data=data)
+
+
+def _in_short(found: JsonObject) -> Iterable[str]:
+    from shlex import quote
+
+    from clew.kit.outcome import Hint
+    from clew.thread.budget import is_of_lines, short_lines
+
+    if is_of_lines(found):
+        yield from short_lines(found)
+        yield Hint(f"Next: clew why {quote(found['title'].removeprefix('Why '))} --full")
 
 
 def brief(arguments: JsonObject, call: Call) -> Answer:
@@ -140,17 +158,22 @@ THREAD_TOOLS = (
             "From the line to its commit, pull request, version, spec, run, decision and vision;"
             " with what changed together, later fixes and reverts. Every statement names its"
             " source.",
-            options={"repo": "--repo NAME: A registered repository (default: the current one)."},
+            options={
+                "repo": "--repo NAME: A registered repository (default: the current one).",
+                "full": "Also in a pipe, tell all of what is known of lines.",
+            },
+            lines=_in_short,
             settings=_SETTINGS,
         ),
         core=True,
         properties={
             "target": string("PATH, PATH:LINE, PATH:LINE-LINE, symbol or SHA"),
             "repo": string("Registered repository (default: the project's)"),
+            "full": boolean("Tell all"),
             "budget": {**integer("Tokens"), "default": 1500},
         },
         required=("target",),
-        output=object_schema({**_PACK, "repo": STRING, "chain": _LINKS}, *_PACK),
+        output=object_schema({**_PACK, "repo": STRING, "chain": _LINKS, "full": BOOLEAN}, *_PACK),
     ),
     _tool(
         "brief",

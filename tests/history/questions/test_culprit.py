@@ -156,6 +156,19 @@ def test_hunks_are_chosen_by_file_kind_and_text_and_never_cut(shop, story):
     assert small[0]["hunks"][0] == fix["hunks"][0]
 
 
+def test_of_a_long_hunk_what_is_near_the_text_is_shown(tmp_path):
+    story = Story(tmp_path / "shop")
+    story.write("src/long.py", *(f"line {number}" for number in range(60)))
+    story.commit("long", "Write a long file")
+    with closing(SqliteHistory.create(tmp_path / "db.sqlite3")) as store:
+        sync_repo(store, register(store, story.root, name="shop"))
+        (found,) = commit_hunks(store, "shop", [story["long"]], text="line 30")["commits"]
+
+    header, *lines = found["hunks"][0]["hunk"].split("\n")
+    assert header == "@@ -0,0 +1,60 @@"
+    assert lines == ["[…]", *(f"+line {number}" for number in range(26, 35)), "[…]"]
+
+
 def test_a_report_leads_to_commits_that_fit_it_with_message_and_hunk(shop, story):
     found = culprit(shop, "shop", "gross prices are counted where item.net is meant", limit=3)
     assert found["commits"][0]["sha"] == story["bug"]

@@ -162,7 +162,7 @@ def test_in_a_repository_the_next_call_need_not_name_it(story, database, capsys)
         asked = ["history", "pickaxe", "alpha", *words, "--db", str(database)]
         assert run(group, "clew", asked) == 0
         last = capsys.readouterr().out.splitlines()[-1]
-        assert last.startswith(f"Next: clew history hunks {named}")
+        assert last.startswith(f"Next: clew hunks {named}")
         assert ("demo" in last) == bool(named)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from functools import cache
 from shlex import quote
@@ -29,6 +30,7 @@ from clew.cli.core.options import (
     timestamp,
 )
 from clew.cli.core.surroundings import Surroundings, current_face
+from clew.cli.core.terminal import is_terminal
 from clew.cli.core.views import view_of
 from clew.kit.call import Call
 from clew.kit.outcome import Day, Hint, Hits, Outcome, Table
@@ -179,16 +181,26 @@ def _asked(tool: Tool, options: dict[str, Any]) -> Outcome:
     data: Any = answer.data
     if isinstance(data, dict) and data.get("freshness"):
         _tell_freshness(data["freshness"])
-    notes = tuple(declared.notes(data)) if declared.notes else ()
-    own = view_of(data)
-    if own is not None:
-        return Outcome(data, own)
-    parts = _listed(data, declared.table, notes) if declared.table else notes or (answer.text,)
+    parts = _parts(declared, data, answer.text)
     following = data.get("next") if isinstance(data, dict) else None
     if following:
         line = command_line(following["tool"], following["arguments"], is_here=is_here)
         parts = (*parts, Hint(f"Next: {line}"))
     return Outcome(data, parts)
+
+
+def _parts(declared: Command, data: Any, text: str) -> tuple[str | Table, ...]:
+    """What is shown of an answer: a table and notes, or the lines for whoever watches no terminal."""
+    is_empty = bool(declared.table) and not data[declared.table.partition(":")[0]]
+    if declared.lines and not is_empty and not is_terminal(sys.stdout):
+        lines = tuple(declared.lines(data))
+        if lines:
+            return lines
+    own = view_of(data)
+    if own is not None:
+        return own
+    notes = tuple(declared.notes(data)) if declared.notes else ()
+    return _listed(data, declared.table, notes) if declared.table else notes or (text,)
 
 
 def _tell_freshness(found: JsonObject) -> None:

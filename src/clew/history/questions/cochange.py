@@ -26,6 +26,7 @@ _NAMES, _SHORTEST_NAME = 30, 5
 _COMMON = 60  # a name in more commits than this says nothing of any file
 _FEW_FILES = 8  # of a commit whose files all have to do with its names
 _ALIKE = 30
+_MOST_RENAMES = 8
 _LISTED, _FLATNESS = 60, 5
 _SHARES = {"together": 1.0, "names": 1.5, "words": 1.0}
 _OF_PATH = 0.3  # what a word in the path adds
@@ -40,7 +41,7 @@ def co_change(
     about: str | None = None,
     since: int | None = None,
     min_support: int = 2,
-    limit: int = 20,
+    limit: int = 10,
 ) -> dict[str, Any]:
     """Files that changed in the same commits as a path, or that a commit may have left out."""
     repo = store.find_repo(repo_name)
@@ -63,7 +64,7 @@ def co_change(
             "names": weights,
             "words": alike,
         }
-        ranked = _fused(found, about or "")
+        ranked = _living(store, repo, _fused(found, about or ""), own)
     partners = [
         {
             "path": one,
@@ -77,6 +78,24 @@ def co_change(
     return page(
         "files", partners, limit, repo=repo.name, path=path, commits=counted, left_out=left_out
     )
+
+
+def _living(store: HistoryStore, repo: Repo, ranked: list[str], own: set[str]) -> list[str]:
+    """The files by the names that they have now, without those that are gone."""
+    named = (_name_now(store, repo, path) for path in ranked[:_LISTED])
+    return [path for path in dict.fromkeys(named) if path and path not in own]
+
+
+def _name_now(store: HistoryStore, repo: Repo, path: str) -> str:
+    """What a file is called now; nothing where it was deleted."""
+    for _ in range(_MOST_RENAMES):
+        last = next(iter(store.path_changes(repo.repo_id, path, span(repo)[1])), None)
+        if last is None or (last.path == path and last.status != "D"):
+            return path
+        if last.path == path:
+            return ""
+        path = last.path
+    return ""
 
 
 def _commit(store: HistoryStore, repo: Repo, name: str) -> CommitRecord | None:

@@ -12,6 +12,9 @@ from clew.history.store.interface import HistoryStore
 from clew.kit.text.diff import FileDiff, Hunk, file_diffs
 
 _MOST_COMMITS = 20
+_LONG_HUNK = 24  # lines; of a longer one, what is near the text
+_NEAR = 4
+_LEFT_OUT = "[…]"
 
 
 def commit_hunks(
@@ -22,7 +25,7 @@ def commit_hunks(
     paths: Sequence[str] | None = None,
     code_only: bool = False,
     text: str | None = None,
-    max_chars: int = 4000,
+    max_chars: int = 2500,
 ) -> dict[str, Any]:
     """Messages, files and hunks of commits, as many as fit; of those with a text, only hunks."""
     wanted = None if paths is None else set(matching_paths(store, paths).values())
@@ -34,7 +37,8 @@ def commit_hunks(
         shown: list[dict[str, Any]] = []
         left = 0
         for part, hunk in _chosen(parts, wanted, text, code_only=code_only):
-            entry = {"path": part.path, "hunk": "\n".join([hunk.header, *hunk.lines])}
+            lines = hunk.lines if text is None else _near(hunk, text)
+            entry = {"path": part.path, "hunk": "\n".join([hunk.header, *lines])}
             if len(entry["hunk"]) > room and (shown or commits):
                 left += 1
                 continue
@@ -53,6 +57,21 @@ def commit_hunks(
             }
         )
     return {"repo": repo_name, "total": len(set(shas)), "commits": commits}
+
+
+def _near(hunk: Hunk, text: str) -> list[str]:
+    """The lines of a long hunk that are near a text; all of a short one."""
+    if len(hunk.lines) <= _LONG_HUNK:
+        return hunk.lines
+    places = [at for at, line in enumerate(hunk.lines) if text in line and line[:1] in "+-"]
+    near = {n for at in places for n in range(at - _NEAR, at + _NEAR + 1)}
+    shown: list[str] = []
+    for number, line in enumerate(hunk.lines):
+        if number in near:
+            shown.append(line)
+        elif not shown or shown[-1] != _LEFT_OUT:
+            shown.append(_LEFT_OUT)
+    return shown
 
 
 def chosen_patch(

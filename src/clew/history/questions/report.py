@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from clew.history.lookup import message_lines, page, patch_text
 from clew.history.model import Repo
+from clew.history.ranking.candidates import Candidates, Lookup
 from clew.history.ranking.question import WRITTEN_NAME, Question, stem
 from clew.history.ranking.ranking import Ranker
 from clew.history.search.filters import between
 from clew.history.search.pathkind import path_kind
 from clew.history.semantic.nearest import by_meaning
 from clew.history.store.interface import HistoryStore
-from clew.kit.text.diff import Hunk, file_diffs
+from clew.kit.text.diff import file_diffs
 from clew.kit.text.tokens import WORD
 
 _LARGEST_PATCH = 400_000
@@ -20,7 +23,9 @@ _SHOWN = 3  # suspects that are shown with message and hunk
 _CANDIDATES = 25  # whose changed lines are read
 _OF_LINES = 2.0  # how much more a commit counts whose changed lines have all of the words
 _SEVERAL = 2  # words of a report in a line that says something of it
-_HUNK_LINES = 10
+_HUNK_LINES = 2
+_TAKEN_AWAY = 0.7  # what a removed line says beside an added one
+_NAME_SHARE = 1.5
 _LONGEST_LINE = 120
 _MESSAGE_CHARACTERS = 420
 _KIND_SHARE = {"code": 1.0, "test": 0.4, "prose": 0.3, "generated": 0.1}
@@ -31,6 +36,7 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
     ranker = Ranker(store, between(store, [repo], None, None), by_meaning)
     question = Question.read(report)
     words = {stem(word) for word in question.words} | set(question.names)
+    weights = _weights(store, repo, question)
     ranked = ranker.rank(report, max(limit, _CANDIDATES))
     evidence = {one.id: _evidence(store, one.id, words) for one in ranked}
     ranked.sort(key=lambda one: -one.score * (1 + _OF_LINES * evidence[one.id][0]))
@@ -39,7 +45,7 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
     for number, one in enumerate(ranked):
         record = records[one.id]
         shown = number < _SHOWN
-        path, line, hunk = _deciding(store, one.id, words) if shown else (None, None, None)
+        path, line, hunk = _deciding(store, one.id, weights) if shown else (None, None, None)
         said = "\n".join(message_lines(record.subject, record.body))
         found.append(
             {
@@ -70,45 +76,38 @@ def _evidence(store: HistoryStore, commit_id: int, words: set[str]) -> tuple[flo
     return len(seen) / max(1, len(words)), telling
 
 
-def _said(line: str, words: set[str]) -> set[str]:
+def _said(line: str, words: AbstractSet[str]) -> AbstractSet[str]:
     """The words that a line has."""
-    return words.intersection([*map(stem, WORD.findall(line.lower())), *WRITTEN_NAME.findall(line)])
+    return words & {*map(stem, WORD.findall(line.lower())), *WRITTEN_NAME.findall(line)}
 
 
 def _deciding(
-    store: HistoryStore, commit_id: int, words: set[str]
+    store: HistoryStore, commit_id: int, weights: Mapping[str, float]
 ) -> tuple[str | None, int | None, str | None]:
-    """The lines of a commit that have most of the words: file, number and lines."""
-    best: tuple[float, str, Hunk, int] | None = None
+    """The changed line of a commit that says most of a report: file, number, and it with the next."""
+    best: tuple[float, str | None, int | None, str | None] = (0.0, None, None, None)
     for part in file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or ""):
         share = _KIND_SHARE[path_kind(part.path)]
         for hunk in part.hunks:
-            at, score = _densest(hunk, words)
-            if best is None or score * share > best[0]:
-                best = (score * share, part.path, hunk, at)
-    if best is None:
-        return None, None, None
-    _, path, hunk, at = best
-    shown = hunk.lines[at : at + _HUNK_LINES]
-    before = sum(line[:1] in ("+", " ") for line in hunk.lines[:at])
-    return path, hunk.new_start + before, "\n".join(line[:_LONGEST_LINE] for line in shown)
+            number = hunk.new_start
+            for at, line in enumerate(hunk.lines):
+                if line[:1] in ("+", "-"):
+                    said = sum(weights[word] for word in _said(line, weights.keys()))
+                    score = share * said * (1.0 if line[0] == "+" else _TAKEN_AWAY)
+                    if score > best[0]:
+                        shown = hunk.lines[at : at + _HUNK_LINES]
+                        text = "\n".join(one[:_LONGEST_LINE] for one in shown)
+                        best = (score, part.path, number, text)
+                number += line[:1] in ("+", " ")
+    return best[1:]
 
 
-def _densest(hunk: Hunk, words: set[str]) -> tuple[int, float]:
-    """Where the lines begin that have most of the words, changed ones before others, and how many."""
-    said = [
-        (
-            _said(line, words),
-            1.0 if line[:1] in "+-" else 0.5,
-        )
-        for line in hunk.lines
-    ]
-    best = (0, -1.0)
-    for at in range(max(1, len(said) - _HUNK_LINES + 1)):
-        window = said[at : at + _HUNK_LINES]
-        found = set().union(*(one for one, _ in window))
-        score = len(found) + 0.2 * sum(weight for one, weight in window if one)
-        score += 0.1 * sum(weight == 1.0 for _, weight in window)
-        if score > best[1]:
-            best = (at, score)
-    return best
+def _weights(store: HistoryStore, repo: Repo, question: Question) -> dict[str, float]:
+    """What each word of a report says of a commit, the rarer the more; names say most."""
+    lookup = Lookup(store, between(store, [repo], None, None))
+    rarity = Candidates(lookup, question).weights
+    weights = {stem(word): weight for word, weight in rarity.items()}
+    for name in question.names:
+        parts = [rarity.get(part.lower(), 0.0) for part in WORD.findall(name)]
+        weights[name] = _NAME_SHARE * max([0.0, *parts])
+    return weights

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 
 _SHOWN_FILES = 12
+_SHOWN_OF_FIX = 8  # lines of a suspect's hunk
+_LONGEST_LINE = 100
 
 
 def _similar() -> Find:
@@ -83,8 +85,9 @@ def _contains() -> Find:
 def _hunks_of_suspect(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
     if not found["commits"] or found["commits"][0]["evidence"] == "shallow":
         return None
-    sha = found["commits"][0]["sha"]
-    return "hunks", {"repo": found["repo"], "shas": [sha], "code_only": True}
+    first = found["commits"][0]
+    asked = {"repo": found["repo"], "shas": [first["sha"]]}
+    return "hunks", asked | ({"paths": [first["path"]]} if first["path"] else {"code_only": True})
 
 
 def _hunks_of_linked(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
@@ -95,13 +98,33 @@ def _hunks_of_linked(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObj
 def _what_became_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
     """The hunks that are missing, or else what came after."""
     if any(commit["left_out"] for commit in found["commits"]):
-        return "hunks", {**asked, "max_chars": 4 * asked.get("max_chars", 4000)}
+        return "hunks", {**asked, "max_chars": 4 * asked.get("max_chars", 2500)}
     first = next(iter(found["commits"]), None)
     return first and ("fixed_by", {"repo": found["repo"], "sha": first["sha"]})
 
 
 def _fixes_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject]:
     return "fixed_by", {"repo": found["repo"], "sha": found["sha"]}
+
+
+def _suspects(found: JsonObject) -> Iterable[str]:
+    """A line for each suspect; below it the lines that say most of why."""
+    from clew.history.lookup import reason_of
+    from clew.kit.text.display import clipped
+    from clew.kit.times import day_text
+
+    for one in found["commits"]:
+        how = "" if one["evidence"] == "described" else f" ({one['evidence']})"
+        yield f"{one['sha'][:12]} {day_text(one['date'])} {one['subject']}{how}"
+        if how and one["message"]:
+            said = reason_of("\n".join(one["message"].split("\n")[1:]))
+            yield from (f"    {line}" for line in said.split("\n") if line)
+        lines = (one["hunk"] or "").split("\n")
+        if one["hunk"] and how:
+            yield f"  {one['path']}:{one['line']}"
+            yield from lines[:_SHOWN_OF_FIX]
+        elif one["hunk"]:
+            yield f"  {one['path']}:{one['line']} {clipped(' '.join(lines[0].split()), _LONGEST_LINE)}"
 
 
 def _suspect_hunks(found: JsonObject) -> Iterable[str]:
@@ -121,7 +144,7 @@ def _whole_hunks(found: JsonObject) -> Iterable[str]:
     for commit in found["commits"]:
         yield f"{commit['sha'][:12]} {day_text(commit['date'])} {commit['subject']}"
         said = message_lines(commit["subject"], commit["body"])[1:]
-        yield from (f"    {line}" for line in said)
+        yield from (f"    {line}" for line in said if line)
         files = commit["files"]
         yield from (f"  {name}" for name in files[:_SHOWN_FILES])
         if len(files) > _SHOWN_FILES:
@@ -209,6 +232,7 @@ COMMIT_TOOLS = (
             arguments="REPO TARGET...",
             table="commits: date commit:sha evidence lines place:path:line subject",
             notes=_suspect_hunks,
+            lines=_suspects,
         ),
         then=_hunks_of_suspect,
         title="Find the culprit",
@@ -286,7 +310,7 @@ COMMIT_TOOLS = (
             "paths": STRINGS,
             "code_only": boolean("Without tests, prose and generated files"),
             "text": string("Only hunks that change it"),
-            "max_chars": {**INTEGER, "default": 4000},
+            "max_chars": {**INTEGER, "default": 2500},
         },
         required=("repo", "shas"),
         output=record(

@@ -138,6 +138,13 @@ def _unseen(found: JsonObject) -> Iterable[str]:
         yield "The search was cut short: narrow it with --path, --since or --until."
 
 
+def _partners(found: JsonObject) -> Iterable[str]:
+    """The files, and why each: how often with the path, or which names of the commit."""
+    for one in found["files"]:
+        why = " ".join(one["names"][:2]) or f"{one['support']} commits"
+        yield f"{one['path']} ({why})"
+
+
 def _by_file(found: JsonObject) -> Iterable[str]:
     """The lines below their files, and the files of which no line is shown."""
     path = within = None
@@ -502,6 +509,7 @@ QUESTION_TOOLS = (
             " files that it may have left out: by history, by the names in it, by commits alike.",
             options={"about": "What has to be done, in words."},
             table="files: path commits:support confidence names",
+            lines=_partners,
         ),
         then=_history_of_first,
         title="What changes together",
@@ -511,7 +519,7 @@ QUESTION_TOOLS = (
             "about": string("What is missing, in words"),
             "since": SINCE,
             "min_support": {**integer("Minimum number of common commits"), "default": 2},
-            "limit": limit_schema(20),
+            "limit": limit_schema(10),
         },
         required=("repo", "path"),
         output=page_schema(
