@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import pytest
 
 from clew.history.questions import grep as grep_module
+from clew.kit.git import _refuse_pipes
 from tests.security.surfaces import call
 from tests.support.proof import amount
 from tests.support.repos import Repository
@@ -97,6 +99,23 @@ def test_a_pipe_where_git_opens_a_file_is_named_and_hangs_nothing(
         said += capsys.readouterr().err
     assert f"{name} is no file" in said or name in (".git/HEAD", ".git/config"), said
     assert "a bug in Clew" not in said
+
+
+def test_a_device_without_an_end_is_named_and_what_ends_is_not(repository, tmp_path, monkeypatch):
+    """git's own monitor of files has a socket there, and people put the empty device in places."""
+    monkeypatch.setenv("COMMITMUX_DB", str(tmp_path / "db"))
+    git = repository.path / ".git"
+    (git / "info").mkdir(exist_ok=True)
+    (git / "info" / "attributes").symlink_to(os.devnull)
+    with socket.socket(socket.AF_UNIX) as one:
+        monkeypatch.chdir(git)
+        one.bind("fsmonitor--daemon.ipc")
+        monkeypatch.chdir(repository.path)
+        assert call(("clew", "blame", "a.py")) == 0
+    (git / "info" / "attributes").unlink()
+    (git / "info" / "attributes").symlink_to("/dev/zero")
+    _refuse_pipes.cache_clear()
+    assert call(("clew", "blame", "a.py")) == 1
 
 
 def test_a_text_that_every_line_has_takes_no_more_than_its_limit(

@@ -144,12 +144,12 @@ def guard(value: str) -> str:
 
 @lru_cache(256)
 def _refuse_pipes(place: Path) -> None:
-    """Refuse a repository with a pipe or a device where git opens files: it would wait for ever."""
+    """Refuse a repository with a pipe or a device where git opens files: it would read for ever."""
     found = (Path(place, name) for name in _OPENED)
     for path in (*found, *islice(_own_files(Path(place, ".git")), _MOST_LOOKED_AT)):
         with suppress(OSError):
             mode = path.stat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            if stat.S_ISFIFO(mode) or (stat.S_ISCHR(mode) and not path.samefile(os.devnull)):
                 raise Invalid(f"{path} is no file, and git would wait for it", "Remove it.")
 
 
