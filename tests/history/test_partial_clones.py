@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from clew.history.questions.blame import blame
 from clew.history.questions.file_history import find_touches
+from clew.history.questions.grep import grep
+from clew.history.questions.hunks import commit_hunks
 from clew.history.questions.pickaxe import find_changes
 from clew.history.search.filters import Filters
 from clew.history.search.unsearched import unsearched
 from clew.history.sync.freshness import freshness, freshness_lines
 from clew.history.sync.repositories import register
+from clew.kit.errors import NotFound, Unavailable
 from tests.history.index import assert_equals_git, content, new_index, stored_files, sync
 from tests.history.test_kinds_of_repository import at, damage
 from tests.support.repos import Repository
@@ -73,6 +77,19 @@ def test_a_clone_without_contents_still_knows_which_files_changed(source, tmp_pa
     store = new_index(tmp_path / "db", clone)
     assert stored_files(store, clone.all_shas()[-1]) == [("M", "f2.txt", None)]
     assert len(find_touches(store, "f1.txt", limit=COMMITS)) == COMMITS // 3
+
+
+def test_what_a_clone_lacks_is_told_and_not_denied(source, tmp_path):
+    clone = partial(source, tmp_path / "p.git", "blob:none")
+    store = new_index(tmp_path / "db", clone)
+    with pytest.raises(NotFound, match="without the content of f1"):
+        blame(store, "r", "f1.txt")
+    with pytest.raises(NotFound, match="has no file f99"):
+        blame(store, "r", "f99.txt")
+    with pytest.raises(Unavailable, match="partial clone"):
+        grep(store, "r", ["word7"])
+    (told,) = commit_hunks(store, "r", [clone.all_shas()[-1]])["commits"]
+    assert told["files"] == ["f2.txt (not read: too large, or not in the clone)"]
 
 
 def test_new_commits_come_in_beside_what_is_remembered_and_all_after_the_remedy(source, tmp_path):

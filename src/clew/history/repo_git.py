@@ -15,6 +15,8 @@ from clew.history.model import Repo
 from clew.kit.errors import Invalid, NotFound
 from clew.kit.git import GitError, guard, read_git, run_git
 
+LACKING = "'git fetch --refetch --no-filter' brings what was left out; 'git fsck' tells damage."
+
 
 def repo_git(repo: Repo, *arguments: str, given: bytes = b"") -> bytes:
     """What git prints in a registered repository; `given` is what it reads."""
@@ -64,8 +66,20 @@ def tracked(repo: Repo, commit: str, path: str) -> str:
     with suppress(GitError):
         kind = repo_git(repo, "cat-file", "-t", f"{commit}:{name}").strip()
     if kind != b"blob":
-        raise NotFound(f"{repo.name} has no file {path} at {commit[:12]}")
+        raise no_file(repo, commit, name, commit[:12])
     return name
+
+
+def no_file(repo: Repo, commit: str, path: str, shown: str, hint: str = "") -> NotFound:
+    """The error for a file that a commit does not have, or whose content this clone does not have."""
+    listed = b""
+    with suppress(GitError):
+        listed = repo_git(repo, "ls-tree", commit, "--", guard(path))
+    if b" blob " in listed:
+        return NotFound(
+            f"{repo.name} is a partial or damaged clone without the content of {path}", LACKING
+        )
+    return NotFound(f"{repo.name} has no file {path} at {shown}", hint)
 
 
 def line_range(start: int | None, end: int | None) -> tuple[int, int | None]:

@@ -7,15 +7,17 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from clew.history.git.ref_files import limits
 from clew.history.lookup import page
 from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
-from clew.history.repo_git import repo_git, repo_git_head, resolve
+from clew.history.repo_git import LACKING, repo_git, repo_git_head, resolve
 from clew.history.search.pathmatch import matching_paths
 from clew.history.store.interface import HistoryStore
-from clew.kit.errors import Invalid
+from clew.kit.errors import Invalid, Unavailable
 from clew.kit.git import seconds_of
 from clew.kit.text.display import clipped
 
@@ -94,6 +96,8 @@ def _matches(
         repo, "grep", *words, *paths, most=_LARGEST_OUTPUT, seconds=_LONGEST_SECONDS
     )
     if code not in (None, 0, 1):
+        if limits(Path(repo.local_path)):
+            raise Unavailable(f"{repo.name} is a partial clone without all contents", LACKING)
         raise Invalid("Not a pattern that git can search for", "An extended one is: a(b|c)+")
     return output, code is not None
 

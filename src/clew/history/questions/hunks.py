@@ -33,7 +33,8 @@ def commit_hunks(
     room = max_chars
     for sha in list(dict.fromkeys(shas))[:_MOST_COMMITS]:
         record = find_record(store, repo_name, sha, f"Commit {repo_name}:{sha} not found")
-        parts = list(file_diffs(patch_text(store, record.id) or ""))
+        patch = patch_text(store, record.id)
+        parts = list(file_diffs(patch or ""))
         shown: list[dict[str, Any]] = []
         left = 0
         for part, hunk in _chosen(parts, wanted, text, code_only=code_only):
@@ -51,7 +52,9 @@ def commit_hunks(
                 "body": record.body if text is None else None,
                 "author": record.author,
                 "date": record.date,
-                "files": [_file(part) for part in parts] if text is None else [],
+                "files": _unread(store, record.id)
+                if patch is None
+                else [_file(part) for part in parts if text is None],
                 "hunks": shown,
                 "left_out": left,
             }
@@ -116,6 +119,14 @@ def _chosen(
         for hunk in part.hunks:
             if text is None or any(text in line for sign in "+-" for line in hunk.texts(sign)):
                 yield part, hunk
+
+
+def _unread(store: HistoryStore, commit_id: int) -> list[str]:
+    """The files of a commit whose patch the index does not have."""
+    return [
+        f"{file.path} (not read: too large, or not in the clone)"
+        for file in store.files([commit_id])[commit_id]
+    ]
 
 
 def _file(part: FileDiff) -> str:

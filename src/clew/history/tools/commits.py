@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _SHOWN_FILES = 12
 _SHOWN_OF_FIX = 8  # lines of a suspect's hunk
 _LONGEST_LINE = 100
+_HOW = {"shallow": "the clone ends here: an older commit may have written the line"}
 
 
 def _similar() -> Find:
@@ -114,7 +115,11 @@ def _suspects(found: JsonObject) -> Iterable[str]:
     from clew.kit.times import day_text
 
     for one in found["commits"]:
-        how = "" if one["evidence"] == "described" else f" ({one['evidence']})"
+        how = (
+            ""
+            if one["evidence"] == "described"
+            else f" ({_HOW.get(one['evidence'], one['evidence'])})"
+        )
         yield f"{one['sha'][:12]} {day_text(one['date'])} {one['subject']}{how}"
         if how and one["message"]:
             said = reason_of("\n".join(one["message"].split("\n")[1:]))

@@ -20,7 +20,7 @@ from pathlib import Path
 from clew.history.git.ref_files import git_directory
 from clew.history.model import Repo
 from clew.history.questions.blame import porcelain
-from clew.history.repo_git import repo_git
+from clew.history.repo_git import no_file, repo_git
 from clew.kit import jsontext
 from clew.kit.errors import NotFound
 from clew.kit.files import open_regular
@@ -225,10 +225,8 @@ def _content(repo: Repo, path: str) -> list[str]:
     try:
         raw = repo_git(repo, "cat-file", "blob", f"HEAD:{guard(path)}")
     except GitError:
-        raise NotFound(
-            f"{repo.name} has no file {path} at HEAD",
-            "Give the path from the repository's root. What was never committed has no history.",
-        ) from None
+        hint = "Give the path from the repository's root. What was never committed has no history."
+        raise no_file(repo, "HEAD", path, "HEAD", hint) from None
     return _lines(raw)
 
 
