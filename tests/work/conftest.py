@@ -15,7 +15,7 @@ from clew.work.runs.prepare import start_run
 from clew.work.workspace import Workspace
 from tests.support.journals import open_journal
 from tests.support.repos import Repository, trust_everything
-from tests.support.waiting import wait_until
+from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 SCRIPT = Path(__file__).with_name("agent.py")
 
@@ -55,7 +55,7 @@ class Project:
         """The phases a run went through."""
         return [move.after for move in self.work.journal.history(run_id)]
 
-    def ended(self, run, seconds=30):
+    def ended(self, run, seconds=LIMIT_SECONDS):
         """The run once its supervisor is done with it."""
 
         def look():
