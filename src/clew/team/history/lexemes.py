@@ -103,18 +103,22 @@ def _parts_of(commit_id: int) -> list[str]:
     return [f"'^{bits}.{place >> bits:x}'" for bits in LEVELS]
 
 
-def within(query: str, span: Span, bits: int | None) -> str:
-    """The query, of the parts of a size that a span of ids lies in."""
+def within(span: Span, bits: int | None) -> list[str]:
+    """The query for the parts of a size that a span of ids lies in."""
     if bits is None:
-        return query
+        return []
     first, last = (number & LAST_PLACE for number in span)
     parts = (f"'^{bits}.{number:x}'" for number in range(first >> bits, (last >> bits) + 1))
-    return f"({query}) & ({' | '.join(parts)})"
+    return [" | ".join(parts)]
 
 
-def text_query(expression: str) -> str:
-    """An expression as a tsquery."""
-    return _written(parse(expression))
+def text_query(expression: str) -> list[str]:
+    """An expression as queries that all have to match.
+
+    Of several queries the text index skips in each what the others have not: a word of each tenth
+    commit is read only where the rest is. Of one query with `&` it reads all that its words have.
+    """
+    return list(_each(parse(expression)))
 
 
 def wanted_words(expression: str) -> list[tuple[str, str, str]]:
@@ -141,6 +145,18 @@ def _wanted_words(tree: Expression) -> Iterator[tuple[str, bool]]:
     yield from _wanted_words(tree.left)
     if tree.how != "NOT":
         yield from _wanted_words(tree.right)
+
+
+def _each(tree: Expression) -> Iterator[str]:
+    """What all has to match; of a NOT also what it leaves some of, because that is read quickly."""
+    if isinstance(tree, Phrase) or tree.how == "OR":
+        yield _written(tree)
+        return
+    yield from _each(tree.left)
+    if tree.how == "AND":
+        yield from _each(tree.right)
+    else:
+        yield _written(tree)
 
 
 def _written(tree: Expression) -> str:

@@ -122,18 +122,18 @@ class PostgresText(PostgresBase):
         if len(words) == 1:
             return [1.0]
         low = max(first_id(newest >> PLACE_BITS), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
-        asked = [within(" | ".join(word), (low, newest), _SAMPLE) for word in words]
+        matching, values = _matching([], (low, newest), _SAMPLE)
         rows = self.database.rows(
-            f"SELECT (SELECT count(*) FROM commit_text WHERE words @@ q.query AND {_WITHIN})"
+            f"SELECT (SELECT count(*) FROM commit_text WHERE words @@ q.query AND {matching})"
             " FROM unnest(%s::tsquery[]) WITH ORDINALITY AS q(query, number) ORDER BY q.number",
-            (*_within(low, newest), asked),
+            (*values, [" | ".join(word) for word in words]),
         )
         size = max(newest - low, 1)
         return [log(1 + size / (row[0] + 0.5)) for row in rows]
 
     def _parts(
         self,
-        query: str,
+        query: list[str],
         span: Span,
         condition: _Conditions,
         extra: str = "c.author_time",
@@ -163,7 +163,7 @@ class PostgresText(PostgresBase):
 
     def _part(
         self,
-        query: str,
+        query: list[str],
         span: Span,
         bits: int | None,
         condition: _Conditions,
@@ -176,11 +176,12 @@ class PostgresText(PostgresBase):
         order = "ASC" if earliest else "DESC"
         limit = _AT_ONCE
         while low <= high:
+            matching, asked = _matching(query, (low, high), bits)
             rows = self.database.rows(
                 f"SELECT c.id, {extra} FROM commit_rows c WHERE c.id = ANY(ARRAY("
-                f"SELECT id FROM commit_text WHERE words @@ %s::tsquery AND {_WITHIN}))"
+                f"SELECT id FROM commit_text WHERE {matching}))"
                 f" AND c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id {order} LIMIT %s",
-                (within(query, (low, high), bits), *_within(low, high), low, high, *values, limit),
+                (*asked, low, high, *values, limit),
             )
             if rows:
                 yield rows
@@ -265,10 +266,13 @@ class PostgresText(PostgresBase):
     ) -> list[CommitRecord]:
         """Reachable commits that match, the earliest in history first."""
         counts = "c.reachable" if with_merges else COUNTED
+        query = text_query(expression)
         return self._records(
-            f"{_found(repos)} SELECT {RECORD} FROM found JOIN commit_rows c ON c.id = found.id"
+            f"WITH found AS MATERIALIZED (SELECT id FROM commit_text t WHERE {_all_of(query)}"
+            f" AND {of_repos(repos, 't.id')}) SELECT {RECORD}"
+            f" FROM found JOIN commit_rows c ON c.id = found.id"
             f" {AUTHOR} WHERE {of_repos(repos)} AND {counts} ORDER BY c.id LIMIT %s",
-            (text_query(expression), most),
+            (*query, most),
         )
 
     def saying(
@@ -299,10 +303,8 @@ class PostgresText(PostgresBase):
         query = text_query(where)
         scored: dict[int, float] = {}
         for part in self._spans(span):
-            rows = self.database.rows(
-                f"SELECT id FROM commit_text WHERE words @@ %s::tsquery AND {_WITHIN}",
-                (within(query, part, coarseness(part)), *_within(*part)),
-            )
+            matching, values = _matching(query, part, coarseness(part))
+            rows = self.database.rows(f"SELECT id FROM commit_text WHERE {matching}", values)
             ids = [row[0] for row in rows]
             scored |= self._scores(expression, ids, in_message=in_message)
         return list(scored.items())
@@ -389,16 +391,15 @@ def _next_size(size: int, seen: int, count: int) -> int:
     return max(size, min(enough, size << _GROWTH))
 
 
-def _found(repos: Collection[Repo]) -> str:
-    return (
-        "WITH found AS MATERIALIZED (SELECT id FROM commit_text t WHERE words @@ %s::tsquery"
-        f" AND {of_repos(repos, 't.id')})"
-    )
+def _matching(query: list[str], span: Span, bits: int | None) -> _Conditions:
+    """The condition that a text of a span of one repository matches, and its values."""
+    every = [*query, *within(span, bits)]
+    values: list[object] = [*every, *span_of(span[0] >> PLACE_BITS), *span]
+    return f"{_all_of(every)} AND {_WITHIN}", values
 
 
-def _within(low: int, high: int) -> tuple[int, int, int, int]:
-    """The values of `_WITHIN` for a span of one repository."""
-    return (*span_of(low >> PLACE_BITS), low, high)
+def _all_of(query: list[str]) -> str:
+    return " AND ".join(["words @@ %s::tsquery"] * len(query)) or "TRUE"
 
 
 def _condition(wanted: CommitFilter, *, with_files: bool = True) -> _Conditions:
