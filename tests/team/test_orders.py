@@ -56,6 +56,21 @@ def address(team_database):
     return team_database
 
 
+def test_a_connection_that_dies_in_a_transaction_hides_no_failure(address, postgres):
+    """What is rolled back there is gone already: who began it hears why it ended, and goes on."""
+    with closing(Database(address)) as database:
+
+        def lose_it():
+            with database.transaction():
+                pid = database.connection.info.backend_pid
+                postgres.execute(f"SELECT pg_terminate_backend({pid}, 10000)")
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            lose_it()
+        assert database.rows("SELECT 1") == [(1,)]
+
+
 @pytest.fixture
 def make(address):
     """Orders as another machine would open them."""

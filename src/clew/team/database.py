@@ -145,9 +145,17 @@ class Database:
             with failing_plainly():
                 self.connection.execute("ROLLBACK" if discard else "COMMIT")
         except BaseException:
-            if self.in_transaction:
-                self.connection.execute("ROLLBACK")
+            self._roll_back()
             raise
+
+    def _roll_back(self) -> None:
+        """End the transaction; on a connection that is lost it has ended, and what failed is told."""
+        line = self._line.connection
+        if line is not None and self.in_transaction:
+            try:
+                line.execute("ROLLBACK")
+            except psycopg.OperationalError:
+                line.close()
 
     @contextmanager
     def locked(self, *keys: tuple[int, bool], timeout: float) -> Iterator[None]:
