@@ -88,6 +88,13 @@ def _open_tasks(kernel: Kernel, shared: str | None) -> TaskDesk:
 
 def serve_http(face: Face, options: Mapping[str, str]) -> int:
     """Serve HTTP; the exit code."""
+    try:
+        from clew.protocol.http.server import run
+    except ImportError as error:
+        raise Unavailable(
+            "HTTP needs the web extra, which is not installed",
+            "Install it: pipx install 'clew[web]', or uvx --with 'clew[web]' clew serve --http.",
+        ) from error
     helpers = _open_helpers(face, options)
     team = _open_team(face, options)
     gate = team.gate if team is not None else None
@@ -98,13 +105,6 @@ def serve_http(face: Face, options: Mapping[str, str]) -> int:
         team.around_call if team is not None else None,
         tools_only=gate is not None,  # what else there is belongs to the server's machine
     )
-    try:
-        from clew.protocol.http.server import run
-    except ImportError as error:
-        raise Unavailable(
-            "HTTP needs the web extra, which is not installed",
-            "Install it: pipx install 'clew[web]', or uvx --with 'clew[web]' clew serve --http.",
-        ) from error
     from clew.protocol.http.notes import set_format
     from clew.protocol.http.token import load_token, open_listener
 

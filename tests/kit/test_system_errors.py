@@ -17,6 +17,13 @@ def test_a_refusal_of_the_system_names_the_file_and_the_next_step():
     assert found.hint == "Free some space, then try again."
 
 
+def test_an_extra_that_is_not_installed_is_named():
+    found = refusal(ModuleNotFoundError("No module named 'starlette'", name="starlette.responses"))
+    assert found.message == "This needs the extra 'web', which is not installed"
+    assert "clew[web]" in found.hint
+    assert refusal(ModuleNotFoundError("No module named 'clewless'", name="clewless")) is None
+
+
 def test_a_damaged_database_is_told_and_a_wrong_statement_is_a_bug(tmp_path):
     path = tmp_path / "db"
     path.write_bytes(b"not a database" * 100)

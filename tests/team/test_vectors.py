@@ -6,16 +6,22 @@ from contextlib import closing
 
 import pytest
 
+from clew.cli.core.app import run
+from clew.cli.faces import build_group
 from clew.history.model import Repo
 from clew.history.semantic.nearest import by_meaning
 from clew.history.semantic.search import search_semantic
 from clew.history.semantic.vectors import embed_commits
 from clew.history.store.interface import ALWAYS
 from clew.history.store.sqlite import SqliteHistory
+from clew.history.sync.ingest import sync_repo
+from clew.history.sync.repositories import register
+from clew.history.sync.sync import bring_up_to_date
 from clew.models.embedding import packaged_embedder
 from clew.team.history.store import PostgresHistory
 from tests.history.store.conftest import commit, sha_of
 from tests.support.postgres import PostgresServer
+from tests.support.repos import generate
 from tests.support.waiting import wait_until
 
 THINGS = (
@@ -145,6 +151,19 @@ def test_rows_follow_their_chunks(compared):
     with compared.writing():
         compared.remove_repo(repo.repo_id)
     assert rows() == (0, 0)
+
+
+def test_the_command_makes_them_and_every_sync_more(team_database, tmp_path):
+    repository = generate(tmp_path / "r", 5)
+    with closing(PostgresHistory.create(team_database)) as store:
+        sync_repo(store, register(store, repository.path, name="r"))
+        words = ["embed", "--with-sync", "--db", team_database]
+        assert run(build_group("commitmux"), "commitmux", words) == 0
+        before = store.vectors().total()
+        assert before
+        repository.commit("Ask for the password again", {"login.py": "again\n"})
+        assert bring_up_to_date(store, store.find_repo("r")).problems == ()
+        assert store.vectors().total() == before + 1
 
 
 def test_a_replica_answers_by_meaning(postgres, monkeypatch):

@@ -33,6 +33,15 @@ _AFTER_ERRNO = {
     errno.EISDIR: _TAKEN,
     errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
 }
+# Of what an extra brings, what is imported first.
+_EXTRAS = {
+    "joserfc": "team",
+    "procrastinate": "team",
+    "prometheus_client": "team",
+    "psycopg": "team",
+    "starlette": "web",
+    "uvicorn": "web",
+}
 # By the primary code, the low byte; every other one is a mistake in Clew.
 _AFTER_SQLITE = {
     sqlite3.SQLITE_FULL: _FREE_SPACE,
@@ -84,6 +93,13 @@ def refusal(error: BaseException) -> Unavailable | None:
     """What the system or a database refused; None where the error is a mistake in Clew."""
     if isinstance(error, OSError) and not isinstance(error, ValueError):
         return Unavailable(os_reason(error), next_step(error))
+    if isinstance(error, ModuleNotFoundError):
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra:
+            return Unavailable(
+                f"This needs the extra '{extra}', which is not installed",
+                f"Run pip install 'clew[{extra}]'.",
+            )
     step = next_step(error) if isinstance(error, sqlite3.Error) else None
     if step and not is_damage(error):
         return Unavailable(f"The database cannot be used: {error}", step)

@@ -10,6 +10,8 @@ from contextlib import closing
 import pytest
 
 from clew.history.model import Repo
+from clew.history.semantic.vectors import embed_commits
+from clew.models.embedding import packaged_embedder
 from clew.team.database import Database
 from clew.team.history.store import PostgresHistory
 from clew.team.identity.records import Group, Records, SignIn
@@ -33,7 +35,7 @@ def test_everything_is_looked_at(address):
     checked = [one.name for one in findings(address)]
 
     assert checked == [
-        "database", "schema", "clock", "extensions", "replica", "queue", "leases", "index",
+        "database", "schema", "clock", "vectors", "replica", "queue", "leases", "index",
         "sign-in", "clones",
     ]  # fmt: skip
     assert found(address, "database")[0].status == "ok"
@@ -51,6 +53,22 @@ def test_a_schema_that_is_old(address):
 
     assert found(address, "schema")[0].status == "fail"
     assert "clew team migrate" in (found(address, "schema")[0].fix or "")
+
+
+def test_a_database_that_has_no_tables(team_database):
+    found = findings(team_database)
+
+    assert [(one.name, one.status) for one in found] == [("database", "ok"), ("schema", "fail")]
+    assert "clew team migrate" in (found[-1].fix or "")
+
+
+def test_vectors_that_syncs_do_not_make(address):
+    assert found(address, "vectors")[0].status == "ok"
+    with closing(PostgresHistory.open(address)) as store:
+        embed_commits(store, packaged_embedder(), store.repos())
+        assert "--with-sync" in (found(address, "vectors")[0].fix or "")
+        store.new_vectors().set_with_sync(is_wanted=True)
+        assert found(address, "vectors")[0].status == "ok"
 
 
 def test_a_replica_that_is_none(address):

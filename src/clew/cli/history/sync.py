@@ -235,7 +235,7 @@ def embed(repo: str | None, *, rebuild: bool, with_sync: bool | None, db: str | 
     """Compute the vectors for semantic search, for commits that have none yet."""
     from clew.models.embedding import load_embedder
 
-    store = open_index(db)
+    store = open_index(db, for_writing=True)
     chosen = [store.find_repo(repo)] if repo else store.repos()
     embedder = load_embedder()
     from clew.history.semantic.vectors import embed_commits

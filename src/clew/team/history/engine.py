@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clew.kit.errors import Unavailable
-
 if TYPE_CHECKING:
     from clew.team.history.store import PostgresHistory
 
@@ -27,12 +25,6 @@ class PostgresEngine:
 
 
 def _store() -> type[PostgresHistory]:
-    try:
-        from clew.team.history.store import PostgresHistory
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "psycopg":
-            raise
-        raise Unavailable(
-            "PostgreSQL needs the extra 'team'", "Run pip install 'clew[team]'."
-        ) from None
+    from clew.team.history.store import PostgresHistory
+
     return PostgresHistory

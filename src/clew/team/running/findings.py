@@ -10,8 +10,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from clew.history.semantic.nearest import MOST_KEPT
+from clew.history.store.vectors import WITH_SYNC
 from clew.kit.errors import ClewError
 from clew.team.database import migrations, require_schema, schema_version
+from clew.team.history.vectors import PostgresVectors
 from clew.team.identity.issuer import Keys
 from clew.team.identity.records import Records
 from clew.team.running.state import TeamState
@@ -45,7 +48,7 @@ def findings(address: str, replica: str | None = None) -> list[Finding]:
             ("database", lambda: _version(state)),
             ("schema", lambda: _schema(state)),
             ("clock", lambda: _clock(state)),
-            ("extensions", lambda: _extensions(state)),
+            ("vectors", lambda: _vectors(state)),
             ("replica", lambda: _replica(replica)),
             ("queue", lambda: _queue(state)),
             ("leases", lambda: _leases(state)),
@@ -60,6 +63,8 @@ def findings(address: str, replica: str | None = None) -> list[Finding]:
                 found += [one] if isinstance(one, Finding) else one
             except ClewError as error:
                 found.append(Finding(name, "fail", error.message, error.hint))
+                if name == "schema":  # whatever else is asked for may not be there
+                    return found
         return found
 
 
@@ -90,18 +95,32 @@ def _clock(state: TeamState) -> Finding:
     return Finding("clock", "ok", f"as the database's, within {_MOST_SKEW:g} s")
 
 
-def _extensions(state: TeamState) -> Finding:
-    if state.has_extension("vector"):
-        return Finding("extensions", "ok", "pgvector is there")
-    return Finding("extensions", "ok", "no pgvector; search by meaning works without it")
+def _vectors(state: TeamState) -> Finding:
+    vectors = PostgresVectors(state.database, None)
+    about, count = vectors.about(), vectors.total()
+    if "model" not in about:
+        return Finding("vectors", "ok", "none; 'commitmux embed --with-sync' makes them")
+    by = "pgvector" if vectors.are_compared else "servers"
+    text = f"{count} of {about['model']}, compared by {by}"
+    if count > MOST_KEPT and not vectors.are_compared:
+        fix = "Install pgvector, then 'commitmux embed --rebuild'."
+        return Finding("vectors", "warn", f"{text}: each question reads them all", fix)
+    if WITH_SYNC not in about:
+        fix = "commitmux embed --with-sync"
+        return Finding("vectors", "warn", f"{text}; syncs add none", fix)
+    return Finding("vectors", "ok", text)
 
 
 def _replica(address: str | None) -> Finding:
     if not address:
         return Finding("replica", "ok", "none is named (CLEW_DATABASE_READ)")
-    with closing(TeamState(address)) as state:
-        require_schema(state.database)
-        lag = state.replica_lag()
+    try:
+        with closing(TeamState(address)) as state:
+            require_schema(state.database)
+            lag = state.replica_lag()
+    except ClewError as error:
+        fix = "See that it runs, and that CLEW_DATABASE_READ is right."
+        return Finding("replica", "fail", error.message, fix)
     if lag is None:
         return Finding("replica", "warn", "CLEW_DATABASE_READ is no replica", "Name a standby.")
     if lag > _MOST_LAG:

@@ -87,11 +87,6 @@ class TeamState:
         assert row is not None
         return int(row[0])
 
-    def has_extension(self, name: str) -> bool:
-        """Whether an extension can be used here."""
-        found = self.database.row("SELECT 1 FROM pg_extension WHERE extname = %s", (name,))
-        return found is not None
-
     def replica_lag(self) -> float | None:
         """How many seconds this server is behind the one it copies; None if it copies none."""
         row = self.database.row(
