@@ -11,6 +11,7 @@ import os
 import psycopg
 
 from benchmarks.team.commits import fill, schema_address, schema_name
+from benchmarks.team.ingest import ingest
 from benchmarks.team.questions import measure
 from clew.team.history.store import PostgresHistory
 
@@ -21,7 +22,15 @@ def main() -> None:
     parser.add_argument("--database", required=True)
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--ingest", type=int, metavar="COMMITS", help="only write so many")
     options = parser.parse_args()
+    if options.ingest:
+        for workers in (1, 2, 4):
+            cost = ingest(options.database, workers, options.ingest)
+            each = f"worker {cost.worker:.2f} ms, database {cost.database:.2f} ms a commit"
+            rate = workers * options.ingest / cost.seconds
+            print(f"{workers} workers: {rate:.0f} commits a second; {each}")
+        return
     sizes = [int(size) for size in options.sizes.split(",")]
     addresses = {size: schema_address(options.database, size) for size in sizes}
     with psycopg.connect(options.database, autocommit=True) as connection:

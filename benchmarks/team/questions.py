@@ -69,7 +69,8 @@ def measure(addresses: dict[int, str], rounds: int) -> dict[str, dict[int, tuple
             for size, store in stores.items():
                 pid = store.database.connection.info.backend_pid
                 before = processor_ms(pid)
-                ask(store, random.Random(f"{name} {number}"))
+                with store.snapshot():  # as every tool asks
+                    ask(store, random.Random(f"{name} {number}"))
                 if number >= 2:  # the first ones warm it up
                     taken[name][size].append(processor_ms(pid) - before)
     for store in stores.values():

@@ -26,6 +26,17 @@ class PostgresBase:
         self.database = database if visible is None else only_of(database, visible)
         self.path = path
         self.visible = visible
+        self._is_snapshot = False
+        self._places: dict[int, int] | None = None
+
+    def _next_places(self) -> dict[int, int]:
+        """The place that the next commit of each repository gets; asked once in a snapshot."""
+        if self._places is None:
+            rows = self.database.rows("SELECT repo_id, next_place FROM repos")
+            if not self._is_snapshot:
+                return dict(rows)
+            self._places = dict(rows)
+        return self._places
 
     def _repo_ids(self) -> list[int]:
         """The repositories, the last added first."""

@@ -91,7 +91,7 @@ class PostgresRepositories(PostgresBase):
 
     def places(self) -> dict[int, int]:
         """The place that the next commit of each repository gets: about how many it has."""
-        return dict(self.database.rows("SELECT repo_id, next_place FROM repos"))
+        return self._next_places()
 
     def commit_count(self, repo_id: int) -> int:
         """How many reachable commits of a repository are indexed."""

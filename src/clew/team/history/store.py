@@ -111,7 +111,11 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
         with self.database.transaction(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", discard=True
         ):
-            yield self
+            self._is_snapshot = True
+            try:
+                yield self
+            finally:
+                self._is_snapshot, self._places = False, None
 
     @contextmanager
     def writing(self, *, discard: bool = False) -> Iterator[None]:

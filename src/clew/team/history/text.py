@@ -141,12 +141,8 @@ class PostgresText(PostgresBase):
         earliest: bool = False,
     ) -> Iterator[list[Row]]:
         """Matches of one repository, the latest first, a part of its history at a time."""
-        found = self.database.row(
-            "SELECT min(id), max(id) FROM commit_rows WHERE id BETWEEN %s AND %s", span
-        )
-        if found is None or found[0] is None:
-            return
-        low, high = found
+        repo_id = span[0] >> PLACE_BITS
+        low, high = span[0], min(span[1], first_id(repo_id) + self._next_places().get(repo_id, 0))
         size, seen, count = 2 << LEVELS[0], 0, 0
         while low <= high:
             part = (

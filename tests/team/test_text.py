@@ -1,0 +1,66 @@
+"""How the text index is asked: each word on its own, and no more often than needed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from clew.history.model import Repo
+from clew.history.search.search import search_commits
+from clew.team.database import Database
+from clew.team.history.lexemes import text_query
+from clew.team.history.store import PostgresHistory
+from tests.history.store.conftest import HISTORY, commit
+
+
+@pytest.mark.parametrize(
+    ("expression", "count"),
+    [
+        ("alpha", 1),
+        ("alpha AND beta AND gamma", 3),
+        ("alpha beta", 2),
+        ("alpha OR beta", 1),
+        ("(alpha OR beta) AND gamma", 2),
+        ('"alpha beta"', 1),
+        ("(alpha AND beta) NOT gamma", 3),
+    ],
+)
+def test_what_all_has_to_match_is_asked_apart(expression, count):
+    assert len(text_query(expression)) == count
+
+
+@pytest.fixture
+def store(team_database):
+    with closing(PostgresHistory.create(team_database)) as made:
+        for number in range(6):
+            repo = made.add_repo(Repo(0, f"r{number}", "/nowhere"))
+            with made.writing():
+                made.write_commits(repo.repo_id, HISTORY)
+        yield made
+
+
+def test_a_repository_without_matches_costs_one_statement(store, monkeypatch):
+    asked = []
+    execute = Database._execute
+
+    def counting(database, statement, values):
+        asked.append(statement)
+        return execute(database, statement, values)
+
+    monkeypatch.setattr(Database, "_execute", counting)
+    with store.snapshot():
+        assert search_commits(store, '"nothing has this"') == []
+    assert len([one for one in asked if "commit_text" in one]) == 6
+    assert len(asked) < 6 + 6
+
+
+def test_a_snapshot_remembers_places_no_longer_than_it_lasts(store):
+    with store.snapshot():
+        assert search_commits(store, "later") == []
+    repo = store.find_repo("r3")
+    with store.writing():
+        store.write_commits(repo.repo_id, [commit("A later one", day=9)])
+        assert store.latest_with_subject(repo.repo_id, "A later one", 1 << 62) is not None
+    with store.snapshot():
+        assert [one["subject"] for one in search_commits(store, "later")] == ["A later one"]
