@@ -32,7 +32,7 @@ LEFT_OUT = ENDLESS | {"merge-driver"}
 SHOWING = {
     "clew why", "clew why {sha}", "clew brief", "clew recall", "clew search", "clew log", "clew show",
     "clew list", "clew logs", "clew work", "clew spec show",
-    "clew history hunks", "clew command show", "clew command run", "clew sessions list",
+    "clew hunks", "clew command show", "clew command run", "clew sessions list",
     "clew sessions show", "clew sessions search", "clew recall {text} --kind session",
 }  # fmt: skip
 
