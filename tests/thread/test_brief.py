@@ -147,7 +147,7 @@ def test_a_part_of_an_id_is_enough_and_a_wrong_id_is_said(story):
 def test_git_alone_is_enough(bare_story):
     data = asked(bare_story, "retry three times in shop/retry.py")
     assert any("Retry three times" in text for text in said(data, "commits"))
-    assert any("not indexed" in text for text in said(data, "missing"))
+    assert any("not in the index" in text for text in said(data, "missing"))
 
 
 def test_runs_get_it_with_their_prompt(story):

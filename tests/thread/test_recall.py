@@ -150,7 +150,7 @@ def test_meaning_is_used_where_there_are_vectors(story):
 def test_git_alone_is_enough(bare_story):
     recalled = found(bare_story, "retry three times")
     assert keys(recalled)[0] == f"shop@{bare_story.shas['bad'][:12]}"
-    assert any("not indexed" in one for one in recalled.missing)
+    assert any("not in the index" in one for one in recalled.missing)
     assert "Missing: " in recalled_text(recalled)
 
 

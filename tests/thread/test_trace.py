@@ -112,7 +112,7 @@ def test_git_alone_gives_the_same_share(story, private_home):
     (private_home / ".commitmux" / "db.sqlite3").unlink()
     without = trace(story.rooms())
     assert without.share() == with_index
-    assert any("not indexed" in one for one in without.missing)
+    assert any("not in the index" in one for one in without.missing)
 
 
 def test_without_anything_it_says_what_is_missing(bare_story):

@@ -202,7 +202,7 @@ def test_it_works_with_git_alone_and_says_what_is_missing(bare_story):
     data = asked(bare_story, "shop/orders.py:5")
     assert chain(data)[1] == ("commit", f"shop@{bare_story.shas['spec']}")
     missing = said(data, "missing")
-    assert "not indexed" in missing[0]
+    assert "not in the index" in missing[0]
     assert len(missing) == 1
     later = said(asked(bare_story, bare_story.shas["shorter"]), "later")
     assert later[0].startswith("was reverted by")
@@ -223,7 +223,7 @@ def test_a_repository_that_is_not_registered_is_told(bare_story, tmp_path):
     add_index(bare_story)
     bare_story.repository = Repository(tmp_path / "shop")
     missing = said(asked(bare_story, "report.py:1"), "missing")
-    assert any("not indexed" in text for text in missing)
+    assert any("not in the index" in text for text in missing)
 
 
 def test_a_linked_worktree_counts_its_own_lines(story, tmp_path, monkeypatch):

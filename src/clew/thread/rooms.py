@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clew.catalog.wording import commands_of
 from clew.history.git.answers import remembered
-from clew.history.git.ref_files import git_directory
+from clew.history.git.ref_files import RefFiles, git_directory
 from clew.history.model import Repo
 from clew.history.reader import reading_store
 from clew.history.store.interface import HistoryStore
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MISSING = "missing"
 _UNREGISTERED = 0
-_UNINDEXED = "This repository is not indexed, and this server may not do it. Run: clew log"
+_UNINDEXED = "This repository is not in the index. Run: clew log"
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Rooms:
             if Path(repo.local_path).resolve() == self.project:
                 self._tell_freshness(repo)
                 return replace(repo, local_path=place)
-        if self.history is not None:
+        if self.history is not None and RefFiles(self.project).commit("HEAD"):
             self.lack("history", _UNINDEXED)
         return Repo(_UNREGISTERED, self.project.name or "repository", place)
 

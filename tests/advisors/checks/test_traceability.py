@@ -116,3 +116,15 @@ def test_a_feature_has_one_way_and_people_meet_the_outermost_part():
     assert ("ST1", "works with it", "CP2") in EDGE.findall(containers)
     assert ("ST1", "works with it", "CP1") not in EDGE.findall(containers)
     assert ("CP2", "sends mails", "IN1") in EDGE.findall(containers)
+
+
+def test_the_default_of_an_open_question_says_which_objective_a_feature_serves():
+    facts = Facts("", (
+        Item("BO-1", "Sell 100 books"), Item("FE-1", "A basket"),
+        Item("Q-1", "Which objective does each feature serve (FE-1)?", {"default": "All of them serve BO-1"}),
+    ))  # fmt: skip
+    vision = build_vision(facts, title="Shop")
+    (row,) = matrix([vision])
+    assert (row.objective, row.feature) == ("BO-1", "FE-1")
+    answered = facts.replacing(facts.of("Q")[0].but(answer="none of them"))
+    assert [one.objective for one in matrix([build_vision(answered, title="Shop")])] == ["BO-1", ""]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Document
+from clew.advisors.documents.model import Document, Item
 
 _DECISION = re.compile(r"\bADR-\d+\b")
 
@@ -50,23 +50,37 @@ def matrix(documents: Sequence[Document], specs: Iterable[SpecLink] = ()) -> lis
     links = list(specs)
     objectives = {item.id: item.text for item in _all(documents, "BO")}
     features = {item.id: item for item in _all(documents, "FE")}
+    serves = _served(documents, features.values())
     rows: list[Row] = []
     for objective, text in objectives.items():
-        served = [one for one in features.values() if objective in one.references("objective")]
+        served = [one for one in features.values() if objective in serves[one.id]]
         rows += [_row(documents, links, objective, one.id, one.text) for one in served]
         if not served:
             rows.append(Row(objective, "", text))
     rows += [
         _row(documents, links, "", one.id, one.text)
         for one in features.values()
-        if not set(one.references("objective")) & objectives.keys()
+        if not serves[one.id] & objectives.keys()
     ]
     named = {spec for row in rows for spec in row.specs}
     rows += [Row("", "", one.title, specs=(one.id,)) for one in links if one.id not in named]
     return rows
 
 
-def _all(documents: Sequence[Document], prefix: str) -> list[Any]:
+def _served(documents: Sequence[Document], features: Iterable[Item]) -> dict[str, set[str]]:
+    """The objectives of each feature: those it names, else the default of the question about it."""
+    open_ones = [item for item in _all(documents, "Q") if not item.get("answer")]
+    defaults = {
+        one
+        for item in open_ones
+        if "FE-" in " ".join(REFERENCE.findall(item.text))
+        for one in REFERENCE.findall(item.get("default"))
+        if one.startswith("BO-")
+    }
+    return {one.id: set(one.references("objective")) or defaults for one in features}
+
+
+def _all(documents: Sequence[Document], prefix: str) -> list[Item]:
     found = {item.id: item for document in documents for item in reversed(document.items(prefix))}
     return sorted(found.values(), key=lambda item: item.number)
 

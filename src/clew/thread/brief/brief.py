@@ -66,6 +66,7 @@ _SIGNS = {
     "named": "named",
     "defines": "defines a name of the task",
     "has": "has its names",
+    "defined": "defines a name of its words",
     "path": "by its path",
     "similar": "similar commits touched it",
     "title": "changed before for such words",

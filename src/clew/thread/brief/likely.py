@@ -1,6 +1,6 @@
 """Which files a task will touch.
 
-Those it names, those that define its symbols, those that similar commits touched, those whose path
+Those it names, those that define its symbols or names of its words, those that similar commits touched, those whose path
 has its words or whose past messages have them, and the tests that belong to them. Only files of the
 current tree count, and none that a program writes. How much each sign counts, and from which
 probability on a file is named at all, was fitted on real histories
@@ -25,7 +25,7 @@ from clew.history.search.pathkind import path_kind
 from clew.kit.errors import ClewError
 from clew.kit.text.tokens import telling_words
 from clew.symbols.tree import Place, TreeSymbols
-from clew.thread.brief.past import Past, read_past
+from clew.thread.brief.past import Past, read_past, words_in
 
 # Log-odds, fitted by logistic regression on the changes of six projects: first each file by itself,
 # then beside the others that are likely for the same task.
@@ -35,11 +35,15 @@ _ALONE = {
     "test": 0.33, "prose": 0.198,
 }  # fmt: skip
 _ALONE_BIAS = -5.544
-_BESIDE = {"alone": 0.708, "pair": 2.143, "share": 1.087, "rank": 0.519}
-_BESIDE_BIAS = -1.225
+_BESIDE = {
+    "alone": 0.617, "pair": 1.867, "share": 0.947, "rank": 0.452, "defined": 0.846, "together": 1.52,
+}  # fmt: skip
+_BESIDE_BIAS = -1.79
 _FLOOR = 0.15
 MOST_FILES = 6
 _LEADING = 8
+_MOST_READ = 40
+_ENOUGH_WORDS = 4  # of a task in one name
 _MOST_BY_WORDS = 15
 _MOST_NAMES = 12
 _MOST_WORDS = 16
@@ -179,8 +183,30 @@ def likely_files(
             if path not in alone:
                 alone[path] = _alone(path, signs[path])
             signs[path]["pair"] = max(alone[first], signs[path].get("pair", 0.0))
+    _add_defined(tree, alone, signs, text)
     scored = _beside(alone, signs)
     return [one for one in scored[:MOST_FILES] if one.score >= _FLOOR]
+
+
+def _add_defined(
+    tree: Tree, alone: Mapping[str, float], signs: Mapping[str, dict[str, float]], text: str
+) -> None:
+    """How many of the task's plain words stand together in a name that a leading file defines."""
+    wanted = words_in(text.split("\n", 1)[0])
+    leading = sorted(alone, key=lambda path: (-alone[path], path))[:_MOST_READ]
+    outlines = tree.symbols.outlines(leading)
+    named = {
+        path: [wanted & words_in(one.full_name.replace("_", " ")) for one in outline.definitions]
+        for path, outline in outlines.items()
+    }
+    having = Counter(word for names in named.values() for word in frozenset().union(*names))
+    weights = {word: math.log(1 + len(named) / count) for word, count in having.items()}
+    whole = sum(weights.values()) or 1.0
+    for path, names in named.items():
+        best = max((sum(weights[word] for word in words) for words in names), default=0.0)
+        signs[path]["defined"] = best / whole
+        count = max(map(len, names), default=0)
+        signs[path]["together"] = min(count, _ENOUGH_WORDS) / _ENOUGH_WORDS
 
 
 def _alone(path: str, signs: Mapping[str, float]) -> float:
@@ -203,6 +229,8 @@ def _beside(alone: Mapping[str, float], signs: Mapping[str, dict[str, float]]) -
         values = {
             "alone": math.log(alone[path] / (1 - alone[path])),
             "pair": signs[path].get("pair", 0.0),
+            "defined": signs[path].get("defined", 0.0),
+            "together": signs[path].get("together", 0.0),
             "share": alone[path] / alone[order[0]],
             "rank": 1 / (1 + number),
         }
