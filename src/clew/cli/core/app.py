@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from clew.cli.core.streams import (
     silence_stdout,
     write_out,
 )
+from clew.cli.core.terminal import wrapped
 from clew.kit.errors import Cancelled, ClewError, NotFound, Unavailable, UsageError
 from clew.kit.outcome import Outcome, error_envelope
 from clew.kit.text.display import os_reason, shown_path
@@ -272,7 +274,7 @@ def _report(error: ClewError, command_path: str, *, as_json: bool) -> int:
             say(f"{command_path}: {failure.full_text()}")
         else:
             return error.exit_code
-    say(f"{command_path.split(maxsplit=1)[0]}: {error.full_text()}")
+    say(wrapped(f"{command_path.split(maxsplit=1)[0]}: {error.full_text()}", stream=sys.stderr))
     return error.exit_code
 
 

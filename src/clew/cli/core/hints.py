@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from clew.catalog.wording import commands_of
+from clew.catalog.wording import commands_of, message_of
 from clew.cli.core.surroundings import current_face
+
+
+def quoted_commands(text: str) -> str:
+    """A text with the commands in its quotes as the face that runs has them."""
+    return message_of(current_face(), text)
 
 
 def own_commands(text: str) -> str:

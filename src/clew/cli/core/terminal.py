@@ -33,9 +33,11 @@ def styled(text: str, **style: Any) -> str:
     return click.style(text, **style) if coloured and text else text
 
 
-def wrapped(text: str, indent: str = "", later: str | None = None) -> str:
+def wrapped(
+    text: str, indent: str = "", later: str | None = None, *, stream: TextIO | None = None
+) -> str:
     """The text broken at words where a person watches; as it is in a pipe."""
-    if not is_terminal(sys.stdout):
+    if not is_terminal(stream or sys.stdout):
         return f"{indent}{text}"
     follow = indent if later is None else later
     lines: list[str] = []

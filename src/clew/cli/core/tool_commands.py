@@ -20,6 +20,7 @@ from clew.cli.core.completion import (
     complete_spec,
     complete_target,
 )
+from clew.cli.core.hints import own_commands, quoted_commands
 from clew.cli.core.options import (
     all_repos_option,
     combined,
@@ -217,7 +218,6 @@ def command_line(name: str, arguments: JsonObject, *, is_here: bool = False) -> 
 
     Under `clew` a repository need not be named to somebody who stands in it.
     """
-    from clew.cli.core.hints import own_commands
     from clew.history.tools import HISTORY_TOOLS
 
     if is_here and current_face() == "clew":
@@ -282,7 +282,7 @@ def _listed(found: JsonObject, table: str, notes: Iterable[str]) -> tuple[str | 
         del keys["repo"]  # it says nothing where there is one
     rows = tuple(tuple(_cells(item, some) for some in keys.values()) for item in found[items])
     heads = tuple(heading.replace("_", " ") for heading in keys)
-    notes = [Hint(note) if note.startswith("Next: ") else note for note in notes]
+    notes = [Hint(note) if note.startswith("Next: ") else quoted_commands(note) for note in notes]
     parts: list[str | Table] = [(Hits if items == "commits" else Table)(heads, rows), *notes]
     if not rows and found.get("nearest"):
         option = found["emptied_by"].replace("_", "-")

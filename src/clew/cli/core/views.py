@@ -61,8 +61,9 @@ def _statement_lines(statements: list[JsonObject]) -> list[str]:
     for one in statements:
         source = "" if one["source"] == before else _short_source(one["source"], one["text"])
         before = one["source"]
-        shown = wrapped(_safe(one["text"]), "- ", "  ")
-        lines.append(f"{_toned(shown)}{styled(f' [{_safe(source)}]', dim=True) if source else ''}")
+        ending = f"[{_safe(source)}]" if source else ""
+        shown = wrapped(f"{_safe(one['text'])} {ending}".rstrip(), "- ", "  ")
+        lines.append(_toned(shown.removesuffix(ending)) + styled(ending, dim=True))
     return lines
 
 

@@ -39,7 +39,8 @@ class Cursor:
         if not text:
             return cls(mark, since=_bounded(filters.since), until=_bounded(filters.until))
         try:
-            given, offset, after, *numbers = text[:_LONGEST].split(_BETWEEN)
+            parts = text[:_LONGEST].split(_BETWEEN)
+            given, offset, after, *numbers = [*parts, *[""] * (3 - len(parts))]
             place = tuple(int(part, _BASE) for part in after.split(_WITHIN)) if after else None
             optional = [int(part, _BASE) if part else None for part in numbers]
             cursor = cls(given, int(offset, _BASE), place, *optional)
@@ -67,7 +68,7 @@ class Cursor:
         mark, offset, after, *numbers = astuple(self)
         place = _WITHIN.join(map(_digits, after or ()))
         parts = [mark, _digits(offset), place, *("" if n is None else _digits(n) for n in numbers)]
-        return _BETWEEN.join(parts).rstrip(_BETWEEN) if place else _BETWEEN.join(parts)
+        return _BETWEEN.join(parts).rstrip(_BETWEEN)
 
 
 def _digits(number: int) -> str:

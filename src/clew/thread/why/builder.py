@@ -35,7 +35,7 @@ _MOST_TOLD = 40
 _MOST_OF_ISSUE = 6
 MOST_TEXT = 200
 _MOST_ATTEMPTS = 5
-_RELATIONS = {
+RELATIONS = {
     "reverts": "reverts",
     "partly_reverts": "reverts a part of",
     "cherry_picked_from": "was picked from",
@@ -288,7 +288,7 @@ class WhyBuilder:
             seen.add(sha)
             section = "earlier" if kind in _EARLIER else "later"
             day = f"{day_text(date)} " if date else ""
-            text = f"{_RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
+            text = f"{RELATIONS[kind]} {sha[:12]} {day}{subject or ''}".rstrip()
             quoted = f": “{words}”" if kind in _QUOTED and words else ""
             self.say(section, f"{text}{quoted}", f"commit:{commit.repo}@{sha[:12]}", EARLY)
         history = self.rooms.history

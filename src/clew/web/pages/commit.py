@@ -16,6 +16,7 @@ from clew.web.views.diffs import DiffView, read_diff
 from clew.web.views.requests import Requests, is_own, requests_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from starlette.requests import Request
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from clew.web.site import Site
 
 _MOST_BYTES = 1 << 20
-_SHA = re.compile(r"[0-9a-f]{4,40}")
+_SHA = re.compile(r"[0-9a-f]{4,64}")
 
 
 def show(request: Request) -> Response:
@@ -51,7 +52,7 @@ def _page(
     request: Request,
     commit: dict[str, Any],
     diff: DiffView,
-    links: dict[str, Any],
+    links: Sequence[dict[str, Any]],
     requests: Requests,
 ) -> Response:
     spec = _spec_of(site_of(request), commit["subject"])
@@ -78,13 +79,17 @@ def _spec_of(site: Site, subject: str) -> Any:
         return None
 
 
-def _links(store: HistoryStore, repo: str, sha: str) -> dict[str, Any]:
+def _links(store: HistoryStore, repo: str, sha: str) -> list[dict[str, Any]]:
+    """The commits that this one is linked to, each once, in the words of `why`."""
     from clew.history.questions.links import commit_links
+    from clew.thread.why.builder import RELATIONS
 
     try:
-        return commit_links(store, repo, sha)
+        found = commit_links(store, repo, sha)["links"]
     except ClewError:
-        return {}
+        return []
+    each = {one["sha"]: one for one in reversed(found)}
+    return [{**one, "words": RELATIONS.get(one["kind"], "")} for one in reversed(each.values())]
 
 
 def here(request: Request) -> Response:
@@ -95,7 +100,7 @@ def here(request: Request) -> Response:
         return RedirectResponse(f"/commits/{path_part(sha)}/in/{path_part(name)}", 307)
     commit, patch = _from_git(site.root, sha)
     asked = requests_of(site.root, commit["sha"]) if site.shows_machine() else Requests()
-    return _page(request, commit, read_diff(patch), {}, asked)
+    return _page(request, commit, read_diff(patch), [], asked)
 
 
 def _indexed_as(site: Site, sha: str) -> str | None:
