@@ -158,10 +158,6 @@ class Document:
         sections = [section if old.key == section.key else old for old in self.sections]
         return replace(self, sections=tuple(sections))
 
-    def with_metadata(self, **metadata: str) -> Document:
-        """The document with these metadata; an empty value removes one."""
-        return replace(self, metadata={**self.metadata, **metadata})
-
 
 @dataclass(frozen=True)
 class Question:
