@@ -122,7 +122,7 @@ def ask(story: Story) -> str:
     say("Why is this line here?")
     lines = (story.project / "cart.py").read_text(encoding="utf-8").splitlines()
     number = next(n for n, line in enumerate(lines, 1) if "return sum" in line)
-    told = story.run("clew", "why", f"cart.py:{number}")
+    told = story.run("clew", "why", f"cart.py:{number}", "--full")
     say("The whole thread, with its gaps")
     story.run("clew", "trace")
     return told

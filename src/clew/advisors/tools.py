@@ -381,7 +381,7 @@ ADVISORS_TOOLS = (
             "opinions": {
                 "type": "array",
                 "items": {"type": "object"},
-                "description": "What you say of each criterion; a call without shows the form",
+                "description": "Your verdict on each criterion; a call without shows the form",
             },
             "project": string("Project directory"),
         },

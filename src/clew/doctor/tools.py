@@ -31,7 +31,7 @@ def _line(check: Check) -> str:
 DOCTOR_TOOLS = (
     Tool(
         "clew_doctor",
-        "Check this machine and project; each finding names the command that repairs it",
+        "Check machine and project; findings name the command that repairs them",
         title="Doctor",
         face="clew",
         toolset="guide",

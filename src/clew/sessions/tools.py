@@ -100,7 +100,7 @@ SESSIONS_TOOLS = (
     ),
     Tool(
         "session_show",
-        "One session of an agent: requests, files, commits; or one turn in full",
+        "An agent's session: requests, files, commits; or one turn in full",
         title="Show a session",
         face="clew",
         toolset="sessions",

@@ -177,7 +177,7 @@ THREAD_TOOLS = (
     ),
     _tool(
         "brief",
-        "What to know before a task: spec and criteria, decisions, likely files and tests, definitions and callers, similar commits",
+        "Before a task: its spec, decisions, likely files and tests, definitions, callers, similar commits",
         brief,
         title="Brief",
         command=Command(
@@ -237,11 +237,10 @@ THREAD_TOOLS = (
     ),
     _tool(
         "trace",
-        "The matrix objective, feature, decision, spec, commit, with gaps, and recent lines by origin:"
-        " spec, session, person",
+        "Objective, feature, decision, spec and commit in a matrix with gaps; recent lines by origin",
         trace,
         title="Trace",
-        properties={"recent": integer("How many commits count as recent (default 200)")},
+        properties={"recent": integer("Number of recent commits (default 200)")},
         output=object_schema(
             {
                 "rows": {"type": "array", "items": {"type": "object"}},

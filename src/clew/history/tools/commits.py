@@ -226,8 +226,8 @@ COMMIT_TOOLS = (
     ),
     question(
         "culprit",
-        "Which commit caused a bug: who wrote the lines of a fix or FILE:START-END, or which commits"
-        " fit a report, best first",
+        "Commits that may have caused a bug: they wrote the lines of a fix or FILE:START-END, or fit"
+        " a report",
         _culprit,
         Command(
             "culprit",
@@ -293,7 +293,7 @@ COMMIT_TOOLS = (
     ),
     question(
         "hunks",
-        "Messages, files and hunks of commits, of chosen paths or with a text; whole hunks only",
+        "Messages, files and whole hunks of commits, by path or text",
         _hunks,
         Command(
             "hunks",

@@ -500,7 +500,7 @@ QUESTION_TOOLS = (
     ),
     question(
         "co_change",
-        "Files that usually change together with a file, or that a commit (SHA) may have left out",
+        "Files that change together with a file, or that a commit may have left out",
         _co_change,
         Command(
             "co-change",
@@ -515,7 +515,7 @@ QUESTION_TOOLS = (
         title="What changes together",
         properties={
             "repo": REPO,
-            "path": string("File, from the repository's root, or a commit's SHA"),
+            "path": string("File from the root, or a commit's SHA"),
             "about": string("What is missing, in words"),
             "since": SINCE,
             "min_support": {**integer("Minimum number of common commits"), "default": 2},

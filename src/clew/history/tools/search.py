@@ -227,8 +227,8 @@ SEARCH_TOOLS = (
     ),
     history_tool(
         "find",
-        "Search commits by words, author, path, ref, time, status; with matching lines, in pages."
-        " Without query: newest first",
+        "Search commits by words, author, path, ref, time or status, with matching lines;"
+        " without query: newest first",
         find,
         title="Find commits",
         original=False,
