@@ -13,8 +13,9 @@ from tests.support.client import BIN
 from tests.support.faults import assert_civil
 from tests.support.proof import amount
 
-# What goes on until it is stopped, or writes where the caller says, which is its purpose.
-LEFT_OUT = {"serve", "mcp", "web", "watch", "board", "chat", "snapshot", "completion"}
+# What goes on until it is stopped, writes where the caller says, or takes over the file that the
+# caller names, which is its purpose.
+LEFT_OUT = {"serve", "mcp", "web", "watch", "board", "chat", "snapshot", "completion", "import"}
 WRITES_THERE = {"output", "out", "destination", "dest", "file", "project", "db", "directory"}
 VALUES = (
     "../outside/canary.md",
