@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from clew.advisors.actions import review
 from clew.advisors.documents.model import Facts
 from clew.advisors.drafts.briefing import briefing
 from clew.advisors.prompts import AdvisorSource
@@ -59,4 +58,3 @@ def test_advisors_say_it_to_every_model():
     assert {one["name"] for one in AdvisorSource().prompts()} == {
         "vision", "architecture", "decision", "specs", "feedback",
     }  # fmt: skip
-    assert any(_IS_DATA.search(text) for text in vars(review).values() if isinstance(text, str))
