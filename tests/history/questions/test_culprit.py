@@ -195,3 +195,18 @@ def test_changed_lines_with_the_words_count_more_than_a_message_like_the_report(
     assert story.name_of(found[0]["sha"]) == "cause"
     assert found[0]["lines"] == 1
     assert next(one["lines"] for one in found if story.name_of(one["sha"]) == "said") == 0
+
+
+def test_a_commit_of_tests_is_blamed_after_the_one_of_code_that_says_the_same(tmp_path):
+    story = Story(tmp_path / "shop")
+    story.write("src/cart.py", "def total(cart):", "    return 0")
+    story.commit("start", "Start")
+    story.write("src/cart.py", "def total(cart):", "    return expired(coupon)")
+    story.commit("cause", "Take an expired coupon off the total")
+    story.write("tests/test_cart.py", "assert total(expired(coupon)) == 0")
+    story.commit("tested", "Test an expired coupon in the total")
+    with closing(SqliteHistory.create(tmp_path / "db.sqlite3")) as store:
+        sync_repo(store, register(store, story.root, name="shop"))
+        found = culprit(store, "shop", "an expired coupon gives a total of zero")["commits"]
+
+    assert [story.name_of(one["sha"]) for one in found[:2]] == ["cause", "tested"]

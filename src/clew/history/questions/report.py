@@ -28,6 +28,8 @@ _TAKEN_AWAY = 0.7  # what a removed line says beside an added one
 _NAME_SHARE = 1.5
 _LONGEST_LINE = 120
 _MESSAGE_CHARACTERS = 420
+# What a commit counts that touched nothing better: tests and documents are seldom to blame.
+_TO_BLAME = {"code": 1.0, "test": 0.6, "prose": 0.55, "generated": 0.3}
 _KIND_SHARE = {"code": 1.0, "test": 0.4, "prose": 0.3, "generated": 0.1}
 
 
@@ -39,7 +41,7 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
     weights = _weights(store, repo, question)
     ranked = ranker.rank(report, max(limit, _CANDIDATES))
     evidence = {one.id: _evidence(store, one.id, words) for one in ranked}
-    ranked.sort(key=lambda one: -one.score * (1 + _OF_LINES * evidence[one.id][0]))
+    ranked.sort(key=lambda one: -one.score * evidence[one.id][0])
     records = store.commits([one.id for one in ranked])
     found = []
     for number, one in enumerate(ranked):
@@ -65,15 +67,18 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
 
 
 def _evidence(store: HistoryStore, commit_id: int, words: set[str]) -> tuple[float, int]:
-    """Which share of the words a commit's changed lines have, and how many lines have several."""
+    """How much more or less a commit counts for its changed lines, and how many have several words."""
     seen: set[str] = set()
+    kinds: set[str] = set()
     telling = 0
     for part in file_diffs(patch_text(store, commit_id, _LARGEST_PATCH) or ""):
+        kinds.add(path_kind(part.path))
         for _, line in (*part.added, *part.removed):
             said = _said(line, words)
             seen |= said
             telling += len(said) >= _SEVERAL
-    return len(seen) / max(1, len(words)), telling
+    to_blame = max((_TO_BLAME[kind] for kind in kinds), default=1.0)
+    return to_blame * (1 + _OF_LINES * len(seen) / max(1, len(words))), telling
 
 
 def _said(line: str, words: AbstractSet[str]) -> AbstractSet[str]:
