@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clew.catalog.service import Around
     from clew.protocol.http.sessions import SessionBook
     from clew.protocol.kernel.tasks import TaskDesk
-    from clew.team.running.server import TeamServer
+    from clew.team.operations.server import TeamServer
 
 
 MOST_WORKERS = 64
@@ -131,7 +131,7 @@ def _open_team(face: Face, options: Mapping[str, str]) -> TeamServer | None:
             raise UsageError("--metrics-port needs --database", "Name a team's database.")
         return None
     from clew.program import offered_tools
-    from clew.team.running.server import TeamServer
+    from clew.team.operations.server import TeamServer
 
     return TeamServer(options, offered_tools(face, options))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from clew.team.running.board import TeamBoard
+    from clew.team.operations.board import TeamBoard
     from clew.web.app import SignInSettings
     from clew.web.site import Site
     from clew.web.views.cards import Board, Card, Column
@@ -116,7 +116,7 @@ def _sign_in_settings(
         return None
     from urllib.parse import urlsplit
 
-    from clew.team.identity.issuer import check_url
+    from clew.team.identity.access_tokens import check_url
     from clew.team.syncing.sources import text_in
     from clew.web.app import SignInSettings
 
@@ -140,7 +140,7 @@ def _team_board(
         if is_open:
             say(_PLAIN)
         return None
-    from clew.team.running.board import TeamBoard
+    from clew.team.operations.board import TeamBoard
 
     team = TeamBoard(address, root)
     if is_open and signs_in is None:

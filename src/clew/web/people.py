@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from clew.kit.jsontext import JsonObject
     from clew.team.identity.records import SignIn
-    from clew.team.running.board import TeamBoard
+    from clew.team.operations.board import TeamBoard
 
 SIGN_IN, SIGNED_IN, SIGN_OUT = "/sign-in", "/signed-in", "/sign-out"
 _BOARD = "board"  # of the seals: no state of another kind is taken for a visitor

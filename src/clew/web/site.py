@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clew.history.store.interface import HistoryStore
     from clew.kit.paths import ProjectPaths
     from clew.specs.store.store import SpecStore
-    from clew.team.running.board import TeamBoard
+    from clew.team.operations.board import TeamBoard
     from clew.work.workspace import Workspace
 
 ACTOR = "web"

@@ -9,8 +9,8 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from clew.kit.errors import ClewError
-from clew.team.identity import issuer as issuer_module
-from clew.team.identity.issuer import BadToken, Issuer, check_url
+from clew.team.identity import access_tokens as issuer_module
+from clew.team.identity.access_tokens import BadToken, Issuer, check_url
 from tests.support.issuer import base64_text, running_issuer
 from tests.support.waiting import wait_until
 

@@ -48,7 +48,7 @@ def team_doctor(database: str | None) -> Outcome:
     and the keys of its issuer, and the disk for clones on this machine. The exit code is 1 if a check
     fails; warnings do not count.
     """
-    from clew.team.running.findings import findings
+    from clew.team.operations.findings import findings
 
     found = findings(team_address(database), os.environ.get("CLEW_DATABASE_READ"))
     return _shown([Check(one.name, one.status, one.summary, fix=one.fix) for one in found], [])

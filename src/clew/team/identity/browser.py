@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from clew.kit.errors import Unavailable
-from clew.team.identity.issuer import BadToken, Issuer, check_url, metadata_of, opened
+from clew.team.identity.access_tokens import BadToken, Issuer, check_url, metadata_of, opened
 
 _WISHES = ("profile", "email", "groups")
 _SECONDS = 10.0

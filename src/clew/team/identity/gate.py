@@ -9,7 +9,7 @@ from clew.catalog.model import Tool
 from clew.kit.errors import Unavailable
 from clew.kit.jsontext import JsonObject
 from clew.protocol.http.callers import METADATA_PATH, Caller, Refused
-from clew.team.identity.issuer import BadToken, Issuer
+from clew.team.identity.access_tokens import BadToken, Issuer
 from clew.team.identity.needs import MACHINE, SCOPES, Need, need_of, rank
 from clew.team.identity.records import TOKEN_PREFIX, Records, SignIn
 from clew.team.identity.rights import Grants, Known, person_of, words_of

@@ -16,7 +16,7 @@ import psycopg
 from clew.kit.errors import Cancelled, ClewError, Conflict, Invalid, NotFound
 from clew.kit.text.redact import redact_patch
 from clew.team.database import Database
-from clew.team.identity.issuer import check_url
+from clew.team.identity.access_tokens import check_url
 from clew.team.identity.needs import check_scope
 
 TOKEN_PREFIX = "clew_"  # noqa: S105 - by which a token of ours is told from an issuer's

@@ -31,11 +31,11 @@ from clew.thread.recall.corpus import current_texts
 from clew.thread.recall.git_messages import GitMessages, newest_messages, touched_files
 from clew.thread.recall.word_rank import ranked, telling_words
 from clew.thread.rooms import Rooms, open_rooms
+from clew.thread.why.agent_requests import earlier_requests
 from clew.thread.why.blame import ignored_revisions
 from clew.thread.why.builder import head_of
 from clew.thread.why.documents import read_documents
 from clew.thread.why.links import SpecThread, specs_in_message, thread_of_spec
-from clew.thread.why.requests import earlier_requests
 
 BUDGET = 1500
 PROMPT_BUDGET = 2500

@@ -108,7 +108,7 @@ def _add_lines(builder: WhyBuilder, target: Target) -> None:
         first = next((entry for entry in most if _TELLING.search(entry.text)), most[0])
         builder.own_paths |= {first.path}
         _add_first(builder, target.path, first)
-        from clew.thread.why.requests import session_statements
+        from clew.thread.why.agent_requests import session_statements
 
         builder.statements += session_statements(builder.repo, blame.entries)
         _add_others(builder, counts, ordered[1:], place)

@@ -12,8 +12,8 @@ from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, run_git
 from clew.kit.text.display import clipped, shown_text
 from clew.web.site import page, path_part, site_of
+from clew.web.views.agent_requests import Requests, is_own, requests_of
 from clew.web.views.diffs import DiffView, read_diff
-from clew.web.views.requests import Requests, is_own, requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

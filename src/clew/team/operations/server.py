@@ -20,8 +20,8 @@ from clew.team.history.store import PostgresHistory
 from clew.team.identity.gate import TeamGate
 from clew.team.identity.records import Records
 from clew.team.identity.rights import PERSON, PROGRAM
-from clew.team.running.metrics import Metrics
-from clew.team.running.state import TeamState
+from clew.team.operations.metrics import Metrics
+from clew.team.operations.state import TeamState
 from clew.team.syncing.webhooks import comparable, names_of
 
 OPERATOR = "operator"  # whoever has the server's own token

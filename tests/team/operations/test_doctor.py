@@ -15,7 +15,7 @@ from clew.models.embedding import packaged_embedder
 from clew.team.database import Database
 from clew.team.history.store import PostgresHistory
 from clew.team.identity.records import Group, Records, SignIn
-from clew.team.running.findings import findings
+from clew.team.operations.findings import findings
 from tests.support.issuer import running_issuer
 from tests.support.postgres import free_port
 

@@ -12,7 +12,7 @@ from tests.team.test_syncing import COMMITS, counts, served  # noqa: F401
 PAGE = ROOT / "docs/how-to/team.md"
 # By its first words, why a command of the page is not run here.
 NOT_RUN = {
-    ("serve",): "runs until it is stopped; tests/team/running/test_server.py",
+    ("serve",): "runs until it is stopped; tests/team/operations/test_server.py",
     ("web",): "runs until it is stopped; tests/web/team",
     ("worker", "--queue", "work"): "needs an agent; tests/team/test_working.py",
     ("team", "add-repos", "--forge"): "asks a forge; tests/team/test_syncing.py",

@@ -15,9 +15,9 @@ from clew.history.store.vectors import WITH_SYNC
 from clew.kit.errors import ClewError
 from clew.team.database import migrations, require_schema, schema_version
 from clew.team.history.vectors import PostgresVectors
-from clew.team.identity.issuer import Keys
+from clew.team.identity.access_tokens import Keys
 from clew.team.identity.records import Records
-from clew.team.running.state import TeamState
+from clew.team.operations.state import TeamState
 from clew.team.syncing.worker import cache_directory
 
 _OLDEST_POSTGRES = 150_000

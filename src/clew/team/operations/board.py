@@ -9,7 +9,7 @@ from pathlib import Path
 from clew.team.database import Database, require_schema
 from clew.team.identity.records import Records, SignIn
 from clew.team.identity.rights import Grants
-from clew.team.running.server import OPERATOR, project_name
+from clew.team.operations.server import OPERATOR, project_name
 from clew.team.working.consent import TeamCommand, TeamConsent
 from clew.team.working.fleet import FleetRun, fleet_runs
 from clew.team.working.orders import Orders
