@@ -211,6 +211,22 @@ def test_odd_dates_are_shown(commands, tmp_path):
     assert commands.data("search", "dated", "--since", "99999999999999999999999")["commits"] == []
 
 
+def test_a_commit_written_long_before_it_was_committed_shows_both_days(commands, tmp_path):
+    r = Repository(tmp_path / "late")
+    r.commit("Plain words", {"x": "x\n"})
+    r.commit("Late words", {"x": "y\n"}, env={"GIT_AUTHOR_DATE": "1600000000 +0000"})
+    for words in (("init",), ("add-repo", str(r.path)), ("sync",)):
+        commands.ok(*words)
+
+    late, plain = commands.ok("search", "words", "--since", "2023-01-01").splitlines()[:2]
+
+    assert late.startswith("2020-09-13 ")
+    assert late.endswith(" Late words (committed 2023-11-14)")
+    assert plain.endswith(" Plain words")
+    (first, _) = commands.data("search", "words", "--since", "2023-01-01")["commits"]
+    assert first["committed"] - first["date"] > 3 * 365 * 86_400
+
+
 def test_removing_leaves_no_trace(commands, repository, tmp_path):
     other = Repository(tmp_path / "other")
     other.commit(

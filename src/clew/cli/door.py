@@ -150,8 +150,11 @@ def log(path: str | None, limit: int, since: str | None, **options: Any) -> Outc
 
 
 def _log_parts(commits: list[dict[str, Any]], total: int) -> tuple[str | Table, ...]:
+    from clew.cli.history.search import committed_later
+
     rows = tuple(
-        (Day(one["date"]), one["sha"][:12], one["author"], one["subject"]) for one in commits
+        (Day(one["date"]), one["sha"][:12], one["author"], one["subject"] + committed_later(one))
+        for one in commits
     )
     if not rows:
         return ("Nothing found.",)

@@ -35,6 +35,7 @@ _SIGNS = {"added": "+", "removed": "-", "context": " "}
 _LEAST_SEEN = 20
 _COLOURS = {"added": "green", "removed": "red", "context": None}
 _LONGEST_SUBJECT, _LONGEST_LINE = 120, 160
+_A_DAY = 86_400
 _filters = combined(
     repeatable("--repo", "repos", "Only these repositories.", metavar="NAME"),
     click.option(
@@ -237,6 +238,12 @@ def _more(found: dict[str, Any], items: str) -> tuple[str, ...]:
     return (f"{shown} Next page: --cursor {found['next_cursor']}",)
 
 
+def committed_later(hit: dict[str, Any]) -> str:
+    """The day of the commit where it is not the one that its author wrote it: filters go by it."""
+    committed = hit.get("committed", hit["date"])
+    return f" (committed {Day(committed)})" if abs(committed - hit["date"]) >= _A_DAY else ""
+
+
 def _shown_commits(commits: list[dict[str, Any]], text: str, most: int) -> tuple[str | Table, ...]:
     """The commits, each with its lines as long as they fit."""
     if not commits:
@@ -248,7 +255,7 @@ def _shown_commits(commits: list[dict[str, Any]], text: str, most: int) -> tuple
             hit["repo"] if several else "",
             hit["sha"][:12],
             hit["author"],
-            clipped(hit["subject"], _LONGEST_SUBJECT),
+            clipped(hit["subject"], _LONGEST_SUBJECT) + committed_later(hit),
         )
         for hit in commits
     ]

@@ -201,7 +201,12 @@ def page_of_commits(
     """Commits with the lines that match, as many as fit, and where the next page begins."""
     most = min(limit, _MOST_COMMITS)
     found = find(store, asked, limit=most, cursor=cursor)
-    commits = [{**commit, "snippets": []} for commit in documented(store, found)]
+    records = store.commits(found.page.ids)
+    moments = [records[commit_id].commit_time for commit_id in found.page.ids]
+    commits = [
+        {**commit, "committed": moment, "snippets": []}
+        for commit, moment in zip(documented(store, found), moments, strict=True)
+    ]
     sizes = [len(dumps(commit)) for commit in commits] if max_chars is not None else []
     count = len(commits) if max_chars is None else fitting([(n, n) for n in sizes], max_chars)[0]
     lines_of = _snippets(store, found.page.ids[:count], found, min(lines, _MOST_SNIPPETS))

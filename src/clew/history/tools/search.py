@@ -151,7 +151,7 @@ _COMMIT: JsonObject = {
 }
 _PATCH = texts("repo sha patch_text")
 _PAGE: JsonObject = {
-    "commits": records({**_HIT, "snippets": _LINES}),
+    "commits": records({**_HIT, "committed": INTEGER, "snippets": _LINES}),
     "total": nullable(INTEGER),
     "next_cursor": nullable(STRING),
     "left_out": object_schema(numbers("commits snippets")),
