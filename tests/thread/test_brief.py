@@ -43,6 +43,16 @@ def test_related_commits_come_with_their_files_in_one_line(story):
     )
 
 
+def test_a_list_of_changes_that_was_moved_comes_behind_commits_of_code(bare_story):
+    lines = "- retries by a list wait longer\n" * 9
+    bare_story.commit("moved", "Say by a list how retries wait", {"CHANGES.md": lines})
+    add_index(bare_story)
+
+    commits = said(asked(bare_story, "retries by a list wait longer"), "commits")
+
+    assert [one.split("[")[1] for one in commits[:2]] == ["shop/retry.py]", "CHANGES.md]"]
+
+
 def test_a_path_hides_nothing_that_the_words_find(story):
     plain = said(asked(story, "wait longer between retries"), "commits")
     with_path = said(asked(story, "wait longer between retries in report.py"), "commits")

@@ -379,6 +379,8 @@ def _is_own(commit: Related, spec_id: str) -> bool:
 def _commit_statements(found: Sequence[_Similar]) -> list[Statement]:
     """The most similar commits in one line each, with their files."""
     telling = [one for one in found if one.score >= _COMMIT_FLOOR and 0 < len(one.files) <= _BULK]
+    # A list of changes that was moved has the words of every task.
+    telling.sort(key=lambda one: all(path_kind(path) == "prose" for path in one.files))
     statements = []
     for one in telling[:_MOST_COMMITS]:
         more = f" and {len(one.files) - _MOST_SHOWN} more" if len(one.files) > _MOST_SHOWN else ""
