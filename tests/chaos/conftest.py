@@ -13,6 +13,7 @@ from tests.chaos.matrix import lines
 from tests.support.faults import mounts_below, processes_in
 from tests.support.proof import counted, leave_to_full, recorded
 from tests.support.waiting import wait_until
+from tests.work.merging.making import Shop
 
 
 class Faults:
@@ -32,6 +33,14 @@ def faults(record_property):
     found = Faults()
     yield found
     record_property("faults", found.count)
+
+
+@pytest.fixture(autouse=True)
+def shops_are_closed():
+    """No case leaves a journal open."""
+    yield
+    while Shop.opened:
+        Shop.opened.pop().__exit__()
 
 
 @pytest.fixture(autouse=True)

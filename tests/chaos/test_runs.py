@@ -67,7 +67,8 @@ def project(tmp_path):
 
 
 def end_everything(project):
-    """kill -9 whatever a project's runs still have."""
+    """kill -9 whatever a project's runs still have, and close its journal."""
+    project.work.__exit__()
     if not project.paths.journal.exists():
         return
     with open_journal(project.paths) as journal:

@@ -114,7 +114,8 @@ def test_another_model_needs_a_rebuild(store, repo):
 
 
 def test_the_wish_for_every_sync_stays(store, repo):
-    store.new_vectors().__enter__().set_with_sync(is_wanted=True)
+    with store.new_vectors() as vectors:
+        vectors.set_with_sync(is_wanted=True)
     embed(store)
     assert store.vectors().about()[WITH_SYNC] == "yes"
     embed(store, rebuild=True)

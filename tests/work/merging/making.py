@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from clew.specs.store.store import SpecStore
 from clew.work.merging.queue import MergeOptions, Merger
@@ -18,11 +19,14 @@ from tests.support.repos import Repository
 class Shop:
     """A project under test; `main` is checked out in it, as it is for most people."""
 
+    opened: ClassVar[list[Workspace]] = []  # for whoever closes all that a test made
+
     def __init__(self, path, *, on="main"):
         self.repo = Repository(path)
         self.repo.commit("first", {"a.txt": "a\n", "b.txt": "b\n", ".gitignore": "ignored/\n"})
         self.root = self.repo.path
         self.work = Workspace(self.root)
+        self.opened.append(self.work)
         self.paths = self.work.paths
         (self.root / ".chant" / "specs").mkdir(parents=True)
         (self.root / ".git" / "info" / "exclude").write_text(".chant/\n")
