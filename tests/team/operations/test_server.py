@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
+import socket
+from contextlib import ExitStack, closing
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
 
+from clew.kit.errors import Unavailable
 from clew.team.database import Database, migrations
+from clew.team.operations.metrics import Metrics
+from clew.team.operations.state import TeamState
 from tests.support.client import WAIT_SECONDS
 from tests.support.issuer import running_issuer
 from tests.support.postgres import free_port
 from tests.team.identity.conftest import running_team
 from tests.team.test_visibility import MARK
+
+HALF_OPEN = 600  # more than one address may have, whatever the system's limit
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +80,25 @@ def test_its_figures_count_requests_tools_and_the_work_that_waits(running):
     told = " ".join(after)
     assert MARK not in told
     assert "secret" not in told
+
+
+def test_silent_connections_do_not_keep_the_figures_from_others(running):
+    address = urlsplit(running.metrics)
+    with ExitStack() as held:
+        silent = [
+            held.enter_context(
+                socket.create_connection((address.hostname, address.port), timeout=WAIT_SECONDS)
+            )
+            for _ in range(HALF_OPEN)
+        ]
+        assert figures(running)["clew_database_up"] == 1
+        assert silent[0].recv(1) == b""  # the oldest made room
+
+
+def test_a_port_of_figures_that_is_taken_is_named(running):
+    with pytest.raises(Unavailable, match=r"Cannot listen on 127\.0\.0\.1:\d+") as error:
+        Metrics(TeamState(running.address)).serve("127.0.0.1", str(urlsplit(running.metrics).port))
+    assert "--metrics-port" in str(error.value.hint)
 
 
 def test_its_log_is_one_object_on_each_line(postgres, tmp_path):

@@ -74,7 +74,7 @@ def _new_token(path: Path) -> str:
     return token
 
 
-def open_listener(host: str, port: str) -> socket.socket:
+def open_listener(host: str, port: str, option: str = "--port") -> socket.socket:
     """A listening socket, or an error that says what is in the way."""
     if not _PORT.fullmatch(port) or int(port) > 65535:
         raise UsageError(
@@ -92,6 +92,7 @@ def open_listener(host: str, port: str) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise Unavailable(
-            f"Cannot listen on {host}:{port}: {reason}", "Choose another with --port, or --port 0."
+            f"Cannot listen on {host}:{port}: {reason}",
+            f"Choose another with {option}, or {option} 0.",
         ) from error
     return listener

@@ -5,13 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+import uvicorn
+from prometheus_client import CollectorRegistry, Counter, Histogram, make_asgi_app
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from clew.kit.errors import ClewError, UsageError
+from clew.kit.errors import ClewError
+from clew.protocol.http.server import door
+from clew.protocol.http.token import open_listener
 from clew.team.operations.state import TeamState
 
+_GRACE_SECONDS = 1
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -88,10 +92,8 @@ class Metrics:
         self._calls.labels(tool, outcome).inc()
         self._call_seconds.labels(tool).observe(seconds)
 
-    def serve(self, host: str, port: str) -> int:
-        """Answer Prometheus from now on; the port."""
-        try:
-            server, _ = start_http_server(int(port), host, self.registry)
-        except (OSError, ValueError, OverflowError) as error:
-            raise UsageError(f"No metrics on port {port}: {error}", "Choose another.") from error
-        return int(server.server_port)
+    def serve(self, host: str, port: str) -> None:
+        """Answer Prometheus from now on, with the limits that every server of ours has."""
+        listener = open_listener(host, port, "--metrics-port")
+        server = uvicorn.Server(door(make_asgi_app(self.registry), _GRACE_SECONDS))
+        threading.Thread(target=server.run, args=([listener],), daemon=True).start()
