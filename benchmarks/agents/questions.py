@@ -17,7 +17,7 @@ from clew.history.search.pathkind import path_kind
 
 KINDS = ("cause", "reason", "also")
 _NAMES = re.compile(
-    r"^(?:Fixes:|Follow-?up to|Regression (?:in|from)|Bug introduced in)\s+([0-9a-f]{7,40})\b",
+    r"^(?:Fixes:|Follow-?up (?:to|for)|Regression (?:in|from)|Bug introduced in)\s+([0-9a-f]{7,40})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _TRAILER = re.compile(
