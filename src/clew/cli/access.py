@@ -13,7 +13,7 @@ import click
 
 from clew.catalog.command_table import TOKEN_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.options import flag, limit_option, repeatable
+from clew.cli.core.options import choice, flag, limit_option, option, repeatable
 from clew.cli.team import team_address, team_database_option
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
@@ -21,12 +21,11 @@ from clew.kit.outcome import Outcome, Table
 if TYPE_CHECKING:
     from clew.team.identity.records import Records
 
-scope_option = click.option(
+scope_option = choice(
     "--scope",
-    type=click.Choice(["read", "write", "work", "admin"]),
+    "What may be done at most; each includes those before it.",
+    among="read write work admin",
     default="read",
-    show_default=True,
-    help="What may be done at most; each includes those before it.",
 )
 token_group = LazyGroup(
     name="token",
@@ -60,19 +59,11 @@ def whoami() -> str:
 
 
 @command(name="sign-in")
-@click.option("--issuer", metavar="URL", help="Identity provider, as it names itself.")
-@click.option("--resource", metavar="URL", help="Address of the server, as people reach it.")
+@option("--issuer", "Identity provider, as it names itself.", metavar="URL")
+@option("--resource", "Address of the server, as people reach it.", metavar="URL")
 @repeatable("--audience", "Audience that tokens may have instead of the resource.", metavar="NAME")
-@click.option(
-    "--groups-claim", default="groups", show_default=True, metavar="NAME", help="Claim with groups."
-)
-@click.option(
-    "--scopes-claim",
-    default="scope",
-    show_default=True,
-    metavar="NAME",
-    help="Claim with scopes.",
-)
+@option("--groups-claim", "Claim with groups.", default="groups", metavar="NAME")
+@option("--scopes-claim", "Claim with scopes.", default="scope", metavar="NAME")
 @flag("--no-scopes", "Let the groups decide, where the provider has no custom scopes.")
 @repeatable("--ask", "Scope that clients are told to ask for.", metavar="SCOPE")
 @flag("--off", "Let nobody sign in any more; the server's own token counts again.")
@@ -153,7 +144,7 @@ def groups(database: str | None) -> Outcome:
 @click.argument("name")
 @scope_option
 @repeatable("--group", "Group for which it acts.", metavar="NAME")
-@click.option("--days", type=float, default=90.0, show_default=True, help="How long it is valid.")
+@option("--days", "How long it is valid.", type=float, default=90.0)
 @team_database_option
 def create_token(
     name: str, scope: str, group: tuple[str, ...], days: float, database: str | None
@@ -186,7 +177,7 @@ def revoke_token(name: str, database: str | None) -> Outcome:
 
 
 @command()
-@click.option("--person", metavar="NAME", help="Only what this one did.")
+@option("--person", "Only what this one did.", metavar="NAME")
 @limit_option(50)
 @team_database_option
 def audit(person: str | None, limit: int, database: str | None) -> Outcome:

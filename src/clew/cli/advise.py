@@ -17,6 +17,7 @@ from clew.cli.core.options import (
     combined,
     flag,
     limit_option,
+    option,
     project_option,
     repeatable,
     spec_argument,
@@ -42,9 +43,9 @@ conversations = LazyGroup(
 
 _turn_options = combined(
     repeatable("--file", "files", "Read the text from FILE (- for standard input).", metavar="FILE"),
-    click.option("--conversation", "conversation_id", default="", metavar="ID", help="Continue this conversation."),
+    option("--conversation", "conversation_id", "Continue this conversation.", default="", metavar="ID"),
     repeatable("--answer", "answers", "Answer an open question.", metavar="Q-1=TEXT"),
-    click.option("--draft", metavar="FILE", help="Statements with quotes as JSON (- for standard input)."),
+    option("--draft", "Statements with quotes as JSON (- for standard input).", metavar="FILE"),
     flag("--no-save", "Write no files; keep the result in the conversation."),
     flag("--no-model", "Do not use a language model."),
     project_option,
@@ -122,10 +123,14 @@ def _text(words: tuple[str, ...], options: dict[str, Any]) -> str:
 
 
 @command()
-@click.option("--conversation", "conversation_id", default="", metavar="ID", help="Use the unsaved documents of this conversation.")  # fmt: skip
-@click.option(
-    "--specs", "file", metavar="FILE", help="Drafts of specs as JSON (- for standard input)."
+@option(
+    "--conversation",
+    "conversation_id",
+    "Use the unsaved documents of this conversation.",
+    default="",
+    metavar="ID",
 )
+@option("--specs", "file", "Drafts of specs as JSON (- for standard input).", metavar="FILE")
 @flag("--later", "Include features of later releases.")
 @project_option
 def refine(conversation_id: str, file: str | None, project: str | None, *, later: bool) -> Outcome:
@@ -149,9 +154,7 @@ def refine(conversation_id: str, file: str | None, project: str | None, *, later
 
 @command()
 @spec_argument
-@click.option(
-    "--range", "asked", metavar="COMMITS", help="Range of commits, for example main..branch."
-)
+@option("--range", "asked", "Range of commits, for example main..branch.", metavar="COMMITS")
 @flag("--exit-code", "Exit with code 1 if changes are needed.")
 @project_option
 def review(spec_id: str, asked: str | None, *, exit_code: bool, project: str | None) -> Outcome:
@@ -232,9 +235,7 @@ def _cell(value: object) -> str:
 @command()
 @click.argument("record")
 @click.argument("status")
-@click.option(
-    "--by", default="", metavar="RECORD", help="With superseded: the record that replaces it."
-)
+@option("--by", "With superseded: the record that replaces it.", default="", metavar="RECORD")
 @project_option
 def decide(record: str, status: str, by: str, project: str | None) -> Outcome:
     """Set the STATUS of a decision RECORD: accepted, rejected, deprecated or superseded.
@@ -272,10 +273,8 @@ def _store() -> AbstractContextManager[ConversationStore]:
 
 @command()
 @click.argument("conversation_id", metavar="ID")
-@click.option(
-    "--document", metavar="NAME", help="Print this document: vision, architecture, adr/..."
-)
-@click.option("--version", "number", type=int, help="With --document: an older version.")
+@option("--document", "Print this document: vision, architecture, adr/...", metavar="NAME")
+@option("--version", "number", "With --document: an older version.", type=int)
 def show(conversation_id: str, document: str | None, number: int | None) -> Outcome:
     """Show a conversation, or one of its documents."""
     from clew.advisors.tools import summary
@@ -305,7 +304,7 @@ def _document(exported: dict[str, Any], name: str, number: int | None) -> Outcom
 
 @command()
 @click.argument("conversation_id", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@option("-o", "--output", "Write to FILE instead of standard output.", metavar="FILE")
 def export(conversation_id: str, output: str | None) -> Outcome:
     """Print everything stored for a conversation, as JSON."""
     from clew.kit.files import write_atomic

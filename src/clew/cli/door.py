@@ -14,6 +14,7 @@ from clew.cli.core.options import (
     flag,
     limit_option,
     no_index_option,
+    option,
     project_option,
     timestamp,
 )
@@ -111,7 +112,7 @@ def _patch_of(root: Path, sha: str) -> str:
 @command()
 @click.argument("path", required=False, shell_complete=complete_path)
 @limit_option(20)
-@click.option("--since", metavar="DATE", help="Earliest date: 2024-01-31, '2 weeks ago'.")
+@option("--since", "Earliest date: 2024-01-31, '2 weeks ago'.", metavar="DATE")
 @project_option
 @database_option
 @no_index_option

@@ -11,7 +11,7 @@ import click
 
 from clew.catalog.command_table import SESSION_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.options import flag, limit_option, project_option, timestamp
+from clew.cli.core.options import choice, flag, limit_option, option, project_option, timestamp
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Hint, Outcome, Table
 from clew.kit.project import find_project
@@ -58,7 +58,7 @@ def _notes(report: Report) -> list[str]:
 
 @command()
 @flag("--all", "takes_all", "Sessions of all projects, not only of those you opened.")
-@click.option("--file", metavar="FILE", help="Only this transcript.")
+@option("--file", "Only this transcript.", metavar="FILE")
 @project_option
 def index(*, takes_all: bool, file: str | None, project: str | None) -> Outcome:
     """Read what is new in the transcripts of agents.
@@ -112,7 +112,7 @@ def _short(text: str) -> str:
 
 @command()
 @click.argument("session")
-@click.option("--turn", type=int, metavar="N", help="Only this turn, in full.")
+@option("--turn", "Only this turn, in full.", type=int, metavar="N")
 def show(session: str, turn: int | None) -> Outcome:
     """Show a SESSION by its id or the beginning of it: what was asked, said and done."""
     from clew.sessions.index.sqlite import opened_index
@@ -221,9 +221,7 @@ def _cell(value: object) -> str:
 
 @command()
 @click.argument("path", metavar="FILE")
-@click.option(
-    "--rev", default="HEAD", show_default=True, help="Look at the file as of this commit."
-)
+@option("--rev", "Look at the file as of this commit.", default="HEAD")
 @project_option
 def blame(path: str, rev: str, project: str | None) -> Outcome:
     """Show the session and turn behind each line of FILE."""
@@ -280,9 +278,9 @@ def capture(event: str | None) -> Outcome:
 
 
 @command()
-@click.option("--commit", metavar="SHA", help="The requests behind this commit.")
-@click.option("--range", "between", metavar="A..B", help="The requests behind these commits.")
-@click.option("--markdown", "target", metavar="FILE", help="Write this file instead of notes.")
+@option("--commit", "The requests behind this commit.", metavar="SHA")
+@option("--range", "between", "The requests behind these commits.", metavar="A..B")
+@option("--markdown", "target", "Write this file instead of notes.", metavar="FILE")
 @flag("--dry-run", "Show what would be written, and write nothing.")
 @project_option
 def export(
@@ -332,12 +330,7 @@ _PUSH = "Nothing is pushed. `git push origin refs/notes/clew` shares them."
 
 
 @command(name="import")
-@click.option(
-    "--from",
-    "source",
-    type=click.Choice(("clew", "git-ai", "agent-note")),
-    help="Only the notes of this program.",
-)
+@choice("--from", "source", "Only the notes of this program.", among="clew git-ai agent-note")
 @project_option
 def import_shared(*, source: str | None, project: str | None) -> Outcome:
     """Take over what others noted on commits: by Clew, git-ai or Agent Note.
@@ -398,8 +391,8 @@ def on() -> Outcome:
 
 @command()
 @click.argument("session", required=False)
-@click.option("--project", "of_project", metavar="DIRECTORY", help="All sessions of this project.")
-@click.option("--before", metavar="DATE", help="All sessions that ended before this date.")
+@option("--project", "of_project", "All sessions of this project.", metavar="DIRECTORY")
+@option("--before", "All sessions that ended before this date.", metavar="DATE")
 def forget(session: str | None, of_project: str | None, before: str | None) -> Outcome:
     """Remove a SESSION, those of a project, or old ones; they are not read again.
 

@@ -14,7 +14,7 @@ import click
 
 from clew.catalog.command_table import TEAM_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.options import flag
+from clew.cli.core.options import choice, flag, option, repeatable
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.kit.errors import ClewError, Invalid
@@ -29,9 +29,7 @@ team = LazyGroup(
     help="One Clew for many machines, on PostgreSQL.",
     no_args_is_help=True,
 )
-team_database_option = click.option(
-    "--database", metavar="ADDRESS", help="postgresql://… Also CLEW_DATABASE."
-)
+team_database_option = option("--database", "postgresql://… Also CLEW_DATABASE.", metavar="ADDRESS")
 
 
 def team_address(database: str | None) -> str:
@@ -59,7 +57,7 @@ def migrate(database: str | None) -> Outcome:
 
 @command(name="import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--repo", "repos", multiple=True, metavar="NAME", help="Only this one; repeatable.")
+@repeatable("--repo", "repos", "Only this one.", metavar="NAME")
 @team_database_option
 def import_file(file: Path, repos: tuple[str, ...], database: str | None) -> Outcome:
     """Take the index of a file into the database; what is there of a name is replaced."""
@@ -85,9 +83,9 @@ def export(name: str, file: Path, database: str | None) -> Outcome:
 
 @command(name="add-repos")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--forge", type=click.Choice(["github", "gitlab", "gitea"]), help="Ask this forge.")
-@click.option("--owner", metavar="NAME", help="With --forge: the organisation or group.")
-@click.option("--base", metavar="URL", help="With --forge: address of its API, if it is your own.")
+@choice("--forge", "Ask this forge.", among="github gitlab gitea")
+@option("--owner", "With --forge: the organisation or group.", metavar="NAME")
+@option("--base", "With --forge: address of its API, if it is your own.", metavar="URL")
 @team_database_option
 def add_repos(
     file: Path | None, forge: str | None, owner: str | None, base: str | None, database: str | None
@@ -123,11 +121,9 @@ def sync(names: tuple[str, ...], database: str | None) -> Outcome:
 
 
 @command()
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address.")
-@click.option("--port", type=int, default=8766, show_default=True, help="Port; 0 picks one.")
-@click.option(
-    "--secret-file", required=True, type=click.Path(path_type=Path), help="File with the secret."
-)
+@option("--host", "Address.", metavar="ADDRESS", default="127.0.0.1")
+@option("--port", "Port; 0 picks one.", type=int, default=8766)
+@option("--secret-file", "File with the secret.", required=True, type=click.Path(path_type=Path))
 @team_database_option
 def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> Outcome:
     """Take webhooks of GitHub, GitLab and Gitea, and queue a sync for each push."""
@@ -153,52 +149,26 @@ def webhooks(host: str, port: int, secret_file: Path, database: str | None) -> O
 
 
 @command()
-@click.option(
-    "--queue",
-    type=click.Choice(["sync", "work"]),
-    default="sync",
-    show_default=True,
-    help="What to do.",
+@choice("--queue", "What to do.", among="sync work", default="sync")
+@option("--slots", "Jobs at once.", type=click.IntRange(1, 64), default=1)
+@option("--agents", "Of work: agents that are here.", default="default", metavar="LIST")
+@option(
+    "--label", "labels", "Of work: what may be asked of this worker; repeatable.", multiple=True
 )
-@click.option(
-    "--slots", type=click.IntRange(1, 64), default=1, show_default=True, help="Jobs at once."
-)
-@click.option(
-    "--agents",
-    default="default",
-    show_default=True,
-    metavar="LIST",
-    help="Of work: agents that are here.",
-)
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    help="Of work: what may be asked of this worker; repeatable.",
-)
-@click.option(
+@option(
     "--lease",
+    "Of work: seconds until a silent worker is taken for dead.",
     type=click.FloatRange(1, 3600),
     default=30.0,
-    show_default=True,
-    help="Of work: seconds until a silent worker is taken for dead.",
 )
-@click.option(
-    "--every",
-    metavar="CRON",
-    default="*/5 * * * *",
-    show_default=True,
-    help="Of sync: when to look at all.",
-)
-@click.option(
-    "--disk", type=float, default=20.0, show_default=True, help="Of sync: gigabytes for clones."
-)
-@click.option("--clones", "place", type=click.Path(path_type=Path), help="Directory for clones.")
-@click.option(
+@option("--every", "Of sync: when to look at all.", metavar="CRON", default="*/5 * * * *")
+@option("--disk", "Of sync: gigabytes for clones.", type=float, default=20.0)
+@option("--clones", "place", "Directory for clones.", type=click.Path(path_type=Path))
+@option(
     "--log-format",
+    "json: one object on each line of standard error. Also CLEW_LOG_FORMAT.",
     type=click.Choice(["text", "json"]),
     envvar="CLEW_LOG_FORMAT",
-    help="json: one object on each line of standard error. Also CLEW_LOG_FORMAT.",
 )
 @flag("--trust-commands", "trusts", "Of work: run a project's commands that nobody approved.")
 @flag("--once", "Exit when nothing waits.")
@@ -224,10 +194,8 @@ def worker(queue: str, database: str | None, **options: Any) -> Outcome:
 @command()
 @click.argument("repo")
 @click.argument("specs", nargs=-1, required=True)
-@click.option(
-    "--agent", default="default", show_default=True, help="Agent; as configured if not given."
-)
-@click.option("--label", "labels", multiple=True, help="Only workers with this label; repeatable.")
+@option("--agent", "Agent; as configured if not given.", default="default")
+@option("--label", "labels", "Only workers with this label; repeatable.", multiple=True)
 @team_database_option
 def order(
     repo: str, specs: tuple[str, ...], agent: str, labels: tuple[str, ...], database: str | None

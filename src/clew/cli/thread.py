@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from clew.cli.core.app import command
-from clew.cli.core.options import database_option, project_option
+from clew.cli.core.options import database_option, option, project_option
 from clew.kit.errors import Invalid, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.thread.trace.trace import Trace
@@ -18,14 +16,8 @@ _MOST_LISTED = 8
 
 
 @command()
-@click.option(
-    "--recent",
-    type=int,
-    default=200,
-    show_default=True,
-    help="Number of commits that count as recent.",
-)
-@click.option("--picture", metavar="FILE", help="Draw the graph: FILE.svg or FILE.html.")
+@option("--recent", "Number of commits that count as recent.", type=int, default=200)
+@option("--picture", "Draw the graph: FILE.svg or FILE.html.", metavar="FILE")
 @project_option
 @database_option
 def trace(recent: int, picture: str | None, **options: Any) -> Outcome:

@@ -11,7 +11,7 @@ import click
 
 from clew.catalog.command_table import SITE_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.options import database_option, flag, project_option
+from clew.cli.core.options import database_option, flag, option, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
 from clew.kit.outcome import Drawn, Outcome
@@ -35,34 +35,25 @@ _PLAIN = "clew: this is plain HTTP: whoever can listen in on the network sees th
 _WATCH_SECONDS = 1.0
 _WIDE = 100  # letters that columns side by side need
 _TONES = {
-    "ready": "green",
-    "blocked": "magenta",
-    "in_progress": "blue",
-    "attention": "yellow",
+    "ready": "green", "blocked": "magenta", "in_progress": "blue", "attention": "yellow",
     "completed": "bright_black",
-}
+}  # fmt: skip
 
 
 @command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=_PORT, show_default=True, help="Port; 0 picks a free one.")
+@option("--host", "Address to listen on.", default="127.0.0.1")
+@option("--port", "Port; 0 picks a free one.", default=_PORT)
 @flag("--read-only", "Allow no changes.")
 @flag("--open", "opens", "Open the board in your browser.")
-@click.option(
-    "--export", metavar="DIRECTORY", help="Write the pages as files instead of serving them."
-)
-@click.option(
-    "--client", metavar="ID", help="Of a team: let people sign in; the provider knows this client."
-)
-@click.option(
+@option("--export", "Write the pages as files instead of serving them.", metavar="DIRECTORY")
+@option("--client", "Of a team: let people sign in; the provider knows this client.", metavar="ID")
+@option(
     "--client-secret-file",
     "secret_file",
+    "File with the secret of that client, if it has one.",
     metavar="FILE",
-    help="File with the secret of that client, if it has one.",
 )
-@click.option(
-    "--url", metavar="URL", help="With --client: address under which people reach the board."
-)
+@option("--url", "With --client: address under which people reach the board.", metavar="URL")
 @database_option
 @project_option
 def web(
@@ -162,9 +153,7 @@ site_group = LazyGroup(
 
 
 @command(name="build")
-@click.option(
-    "-o", "--output", metavar="DIRECTORY", default="public", show_default=True, help="Directory."
-)
+@option("-o", "--output", "Directory.", metavar="DIRECTORY", default="public")
 @project_option
 def build_site(output: str, project: str | None) -> Outcome:
     """Write the board into a directory, as `clew web --export` does."""
@@ -217,13 +206,7 @@ def _require_web() -> None:
 @command()
 @click.argument("query", nargs=-1)
 @flag("--watch", "Redraw whenever something changes.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=12,
-    show_default=True,
-    help="Maximum number of cards per column.",
-)
+@option("--limit", "Maximum number of cards per column.", type=click.IntRange(1), default=12)
 @project_option
 def board(query: tuple[str, ...], *, watch: bool, limit: int, project: str | None) -> Outcome:
     """Draw the board in the terminal. QUERY narrows it: label:auth "exact phrase"."""

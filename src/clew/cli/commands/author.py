@@ -11,7 +11,7 @@ import click
 from clew.cli.commands.use import address_arguments, settings_of, shared_options
 from clew.cli.core.app import command
 from clew.cli.core.editor import edit_file
-from clew.cli.core.options import flag, project_option, repeatable
+from clew.cli.core.options import choice, flag, option, project_option, repeatable
 from clew.commands.exchange.formats import KINDS
 from clew.commands.exchange.imports import Incoming
 from clew.commands.files.layers import Layer
@@ -35,9 +35,9 @@ def _layer(project: str | None, *, user: bool) -> Layer:
 
 @command()
 @address_arguments
-@click.option("--from", "like", metavar="C1/C2/C3", help="Start as a copy of another command.")
-@click.option("--description", default="", help="Purpose, in one sentence.")
-@click.option("--title", default="", help="Title.")
+@option("--from", "like", "Start as a copy of another command.", metavar="C1/C2/C3")
+@option("--description", "Purpose, in one sentence.", default="")
+@option("--title", "Title.", default="")
 @flag("--stdin", "The command reads standard input.")
 @flag("--file", "file_", "The command takes a file.")
 @flag("--destination", "The command takes a destination.")
@@ -111,8 +111,8 @@ def _address_of(text: str) -> tuple[str, str, str]:
 
 @command()
 @address_arguments
-@click.option("--edition", default="default", show_default=True, help="Edition of the template.")
-@click.option("--adaptation", default="", help="Adaptation of the template.")
+@option("--edition", "Edition of the template.", default="default")
+@option("--adaptation", "Adaptation of the template.", default="")
 @shared_options
 def edit(
     c1: str, c2: str, c3: str, edition: str, adaptation: str, agent: str, project: str | None
@@ -195,15 +195,14 @@ def test_commands(
 
 @command()
 @_address_argument
-@click.option(
+@choice(
     "--to",
     "kind",
-    type=click.Choice(KINDS),
+    "Output format: registry.json, or another program's.",
+    among=KINDS,
     default="registry",
-    show_default=True,
-    help="Output format: registry.json, or another program's.",
 )
-@click.option("--out", metavar="PATH", help="Output path (default: where that program looks).")
+@option("--out", "Output path (default: where that program looks).", metavar="PATH")
 @flag("--force", "Overwrite existing files.")
 @flag("--dry-run", "Show what would be written; write nothing.")
 @shared_options
@@ -277,10 +276,8 @@ def _incoming_files(found: list[Incoming], targets: list[str]) -> dict[str, str 
 
 @command(name="import")
 @click.argument("source")
-@click.option(
-    "--kind", type=click.Choice(KINDS[:-1]), help="Format of the source (default: detected)."
-)
-@click.option("--c1", metavar="DOMAIN", help="Domain for the imported commands.")
+@choice("--kind", "Format of the source (default: detected).", among=KINDS[:-1])
+@option("--c1", "Domain for the imported commands.", metavar="DOMAIN")
 @flag("--user", "Store it for all your projects instead of this one.")
 @flag("--force", "Overwrite existing templates.")
 @flag("--dry-run", "Show what would be written; write nothing.")

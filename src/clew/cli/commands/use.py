@@ -10,7 +10,7 @@ import click
 from clew.catalog.command_table import COMMAND_COMMANDS
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
 from clew.cli.core.completion import complete_address
-from clew.cli.core.options import combined, flag, limit_option, project_option
+from clew.cli.core.options import choice, combined, flag, limit_option, option, project_option
 from clew.cli.core.streams import say
 from clew.commands.files.layers import ORIGINS
 from clew.kit.errors import NotFound
@@ -26,9 +26,7 @@ command_group = LazyGroup(
 
 
 shared_options = combined(
-    click.option(
-        "--agent", default="climpt", show_default=True, help="Agent whose registry is used."
-    ),
+    option("--agent", "Agent whose registry is used.", default="climpt"),
     project_option,
 )
 
@@ -38,9 +36,7 @@ address_arguments = combined(
 )
 
 
-layer_option = click.option(
-    "--layer", type=click.Choice(ORIGINS), help="Only the commands of this layer."
-)
+layer_option = choice("--layer", "Only the commands of this layer.", among=ORIGINS)
 
 
 def settings_of(project: str | None, layer: str | None = None) -> dict[str, str]:
@@ -50,7 +46,7 @@ def settings_of(project: str | None, layer: str | None = None) -> dict[str, str]
 
 
 @command(name="list")
-@click.option("--c1", metavar="DOMAIN", help="Only this domain.")
+@option("--c1", "Only this domain.", metavar="DOMAIN")
 @flag("--hidden", "Include commands hidden by a layer of higher precedence.")
 @flag("--usage", "Show how often each was used here, the most used first.")
 @layer_option
@@ -93,16 +89,10 @@ def list_commands(
 @command()
 @click.argument("query", nargs=-1)
 @limit_option(3, click.IntRange(1, 100))
-@click.option("--c1", metavar="DOMAIN", help="Only this domain.")
-@click.option("--action", metavar="VERBS", help="Words for the action; matched against c2.")
-@click.option("--target", metavar="NOUNS", help="Words for the target; matched against c3.")
-@click.option(
-    "--algorithm",
-    type=click.Choice(("ranked", "cosine", "tfidf", "bm25")),
-    default="ranked",
-    show_default=True,
-    help="Scoring method.",
-)
+@option("--c1", "Only this domain.", metavar="DOMAIN")
+@option("--action", "Words for the action; matched against c2.", metavar="VERBS")
+@option("--target", "Words for the target; matched against c3.", metavar="NOUNS")
+@choice("--algorithm", "Scoring method.", among="ranked cosine tfidf bm25", default="ranked")
 @flag("--explain", "Show why each result matched.")
 @layer_option
 @shared_options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -51,9 +51,20 @@ all_repos_option = click.option(
 
 def face_option(help_text: str) -> Decorator:
     """`--face`, one of the five names of the program."""
-    return click.option(
-        "--face", type=click.Choice(list(FACES)), default="clew", show_default=True, help=help_text
-    )
+    return choice("--face", help_text, among=FACES, default="clew")
+
+
+def option(*words: str, **settings: Any) -> Decorator:
+    """An option with a value: its names, then its help text, which tells the default as well."""
+    default = settings.get("default")
+    is_told = bool(default) and default is not True
+    return click.option(*words[:-1], help=words[-1], show_default=is_told, **settings)
+
+
+def choice(*words: str, among: str | Iterable[str], **settings: Any) -> Decorator:
+    """An option that takes one of a few words: its names, then its help text."""
+    known = among.split() if isinstance(among, str) else list(among)
+    return option(*words, type=click.Choice(known), **settings)
 
 
 def flag(*words: str) -> Decorator:
@@ -69,9 +80,7 @@ def repeatable(*words: str, metavar: str) -> Decorator:
 
 def limit_option(default: int, kind: click.ParamType[int] | type[int] = int) -> Decorator:
     """`--limit`, the maximum number of results."""
-    return click.option(
-        "--limit", type=kind, default=default, show_default=True, help="Maximum number of results."
-    )
+    return option("--limit", "Maximum number of results.", type=kind, default=default)
 
 
 def offset_option(command: Any) -> Any:

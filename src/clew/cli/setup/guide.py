@@ -36,13 +36,11 @@ def guide(topic: str | None, project: str | None, *, only_list: bool) -> Outcome
 
 
 def _list_topics() -> Outcome:
-    titles = {name: _title(topic_text(name, all_tools())) for name in topic_names()}
+    titles = {
+        name: topic_text(name, all_tools()).split("\n", 1)[0].lstrip("# ") for name in topic_names()
+    }
     data = {
         "topics": [{"name": name, "title": title} for name, title in titles.items()],
         "rooms": [room.name for room in rooms(all_tools())],
     }
     return Outcome(data, (Table(("topic", "title"), tuple(titles.items())),))
-
-
-def _title(text: str) -> str:
-    return text.split("\n", 1)[0].lstrip("# ")

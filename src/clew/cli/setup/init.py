@@ -12,7 +12,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
-from clew.cli.core.options import flag, project_option
+from clew.cli.core.options import flag, option, project_option
 from clew.cli.core.streams import say
 from clew.cli.core.terminal import is_terminal
 from clew.cli.setup.register import target_options
@@ -70,17 +70,17 @@ class _Plan:
 
 
 @command()
-@click.option(
+@option(
     "--host",
     "hosts",
+    "Register with this host; repeatable.",
     multiple=True,
     type=click.Choice(list(HOSTS)),
     metavar="NAME",
-    help="Register with this host; repeatable.",
 )
 @target_options
-@click.option("--agents-md/--no-agents-md", default=None, help="Write the block in AGENTS.md.")
-@click.option("--skill/--no-skill", default=None, help="Write the skill files.")
+@option("--agents-md/--no-agents-md", "Write the block in AGENTS.md.", default=None)
+@option("--skill/--no-skill", "Write the skill files.", default=None)
 @flag("--yes", "Do not ask; use every host found and write all texts.")
 @flag("--dry-run", "Show what would be done; change nothing.")
 @flag("--force", "Overwrite entries and texts that Clew did not write.")

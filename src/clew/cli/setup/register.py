@@ -6,7 +6,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
-from clew.cli.core.options import combined, face_option, flag, project_option
+from clew.cli.core.options import choice, combined, face_option, flag, project_option
 from clew.hosts.model import SCOPES, Scope
 from clew.hosts.paths import checkout_root, checkout_root_or_none, short
 from clew.hosts.register import Report, Target, check, make_target, register, snippet, unregister
@@ -35,9 +35,7 @@ _CHECKED = {
 
 
 target_options = combined(
-    click.option(
-        "--scope", type=click.Choice(SCOPES), help="Register for this project or for all of yours."
-    ),
+    choice("--scope", "Register for this project or for all of yours.", among=SCOPES),
     face_option("Server to register: all of Clew, or one face of it."),
     project_option,
 )

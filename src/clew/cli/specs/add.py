@@ -8,7 +8,7 @@ import click
 
 from clew.catalog.command_table import CRITERION_COMMANDS
 from clew.cli.core.app import LazyGroup, OutcomeCommand, command
-from clew.cli.core.options import flag, project_option, repeatable, spec_argument
+from clew.cli.core.options import flag, option, project_option, repeatable, spec_argument
 from clew.cli.core.streams import read_text
 from clew.cli.specs.edit import ACTOR, message, set_box
 from clew.cli.specs.read import opened
@@ -38,13 +38,13 @@ class _InOrder(OutcomeCommand):
 @click.argument("description", nargs=-1)
 @repeatable("--criterion", "criteria", "Acceptance criterion.", metavar="TEXT")
 @repeatable("--check", "checks", "Command that checks the criterion before it.", metavar="COMMAND")
-@click.option("--body-file", metavar="FILE", help="File with the text below the title; - is stdin.")
-@click.option("--prompt", metavar="NAME", help="Prompt for the agent.")
+@option("--body-file", "File with the text below the title; - is stdin.", metavar="FILE")
+@option("--prompt", "Prompt for the agent.", metavar="NAME")
 @flag("--needs-approval", "Require approval before work starts.")
-@click.option("--template", metavar="NAME", help="Create the spec from this template.")
+@option("--template", "Create the spec from this template.", metavar="NAME")
 @repeatable("--var", "variables", "Variable of the template.", metavar="KEY=VALUE")
 @repeatable("--label", "labels", "Label.", metavar="LABEL")
-@click.option("--type", "spec_type", metavar="TYPE", help="Type of the spec (default: code).")
+@option("--type", "spec_type", "Type of the spec (default: code).", metavar="TYPE")
 @repeatable("--depends-on", "Spec that must be completed first.", metavar="ID")
 @repeatable("--file", "target_files", "File that the spec changes.", metavar="PATH")
 @project_option
@@ -109,7 +109,7 @@ def _paired(
 @command(name="add")
 @spec_argument
 @click.argument("text")
-@click.option("--check", metavar="COMMAND", help="Command that checks the criterion.")
+@option("--check", "Command that checks the criterion.", metavar="COMMAND")
 @project_option
 def add_criterion(spec_id: str, text: str, check: str | None, project: str | None) -> Outcome:
     """Add an acceptance criterion to a spec."""
@@ -122,7 +122,7 @@ def add_criterion(spec_id: str, text: str, check: str | None, project: str | Non
 @command()
 @spec_argument
 @click.argument("number", type=int)
-@click.option("--evidence", metavar="TEXT", help="Evidence that the criterion is met.")
+@option("--evidence", "Evidence that the criterion is met.", metavar="TEXT")
 @project_option
 def check(spec_id: str, number: int, evidence: str | None, project: str | None) -> Outcome:
     """Check an acceptance criterion by its number."""

@@ -10,6 +10,7 @@ from clew.cli.core.app import command
 from clew.cli.core.editor import edit_file
 from clew.cli.core.options import (
     flag,
+    option,
     optional_spec_argument,
     project_option,
     repeatable,
@@ -30,19 +31,15 @@ def message(data: dict[str, Any], *lines: str) -> Outcome:
 
 @command()
 @spec_argument
-@click.option(
-    "--status", metavar="STATUS", help="New status: pending, in_progress, completed or failed."
-)
-@click.option("--output", metavar="TEXT", help="Append this under ## Output.")
+@option("--status", "New status: pending, in_progress, completed or failed.", metavar="STATUS")
+@option("--output", "Append this under ## Output.", metavar="TEXT")
 @flag("--replace-body", "Replace the body with the output instead.")
 @repeatable("--depends-on", "Replace the list.", metavar="ID")
 @repeatable("--label", "labels", "Replace the list.", metavar="LABEL")
 @repeatable("--file", "target_files", "Replace the list.", metavar="PATH")
-@click.option("--model", metavar="NAME", help="Model for the agent.")
-@click.option(
-    "--expected-version",
-    metavar="VERSION",
-    help="Refuse if the spec has changed since this version.",
+@option("--model", "Model for the agent.", metavar="NAME")
+@option(
+    "--expected-version", "Refuse if the spec has changed since this version.", metavar="VERSION"
 )
 @project_option
 def update(  # noqa: PLR0913 - one parameter per option
@@ -82,7 +79,7 @@ def update(  # noqa: PLR0913 - one parameter per option
 @spec_argument
 @click.argument("number", type=int)
 @flag("--off", "Uncheck the criterion.")
-@click.option("--evidence", metavar="TEXT", help="Evidence that the criterion is met.")
+@option("--evidence", "Evidence that the criterion is met.", metavar="TEXT")
 @project_option
 def check(
     spec_id: str, number: int, *, off: bool, evidence: str | None, project: str | None
@@ -121,7 +118,7 @@ def approve(spec_id: str, by: str, project: str | None) -> Outcome:
 @command()
 @spec_argument
 @click.option("--by", metavar="NAME", default=own_name, help="Name of the reviewer.")
-@click.option("--reason", metavar="TEXT", required=True, help="Reason for the rejection.")
+@option("--reason", "Reason for the rejection.", metavar="TEXT", required=True)
 @project_option
 def reject(spec_id: str, by: str, reason: str, project: str | None) -> Outcome:
     """Reject a spec with a reason."""
@@ -202,11 +199,8 @@ def cancel(spec_id: str, *, delete: bool, yes: bool, project: str | None) -> Out
 
 @command()
 @optional_spec_argument
-@click.option(
-    "--older-than",
-    type=click.IntRange(0),
-    metavar="DAYS",
-    help="All specs completed at least DAYS ago.",
+@option(
+    "--older-than", "All specs completed at least DAYS ago.", type=click.IntRange(0), metavar="DAYS"
 )
 @flag("--dry-run", "Show what would be moved; move nothing.")
 @flag("--force", "Also if its work is not merged.")

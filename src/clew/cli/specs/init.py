@@ -9,7 +9,7 @@ import click
 
 from clew.catalog.faces import FACES
 from clew.cli.core.app import command
-from clew.cli.core.options import flag, project_option
+from clew.cli.core.options import flag, option, project_option
 from clew.cli.setup.init import is_interactive
 from clew.hosts.model import Scope
 from clew.hosts.register import Report
@@ -23,22 +23,22 @@ _SHOWN = {"already": "unchanged"}
 
 
 @command()
-@click.option("--name", metavar="NAME", help="Name of the project (default: from a manifest).")
-@click.option(
+@option("--name", "Name of the project (default: from a manifest).", metavar="NAME")
+@option(
     "--agent",
     "agents",
+    "Register `chant mcp` with this agent host, in this project's files.",
     multiple=True,
     type=click.Choice(list(_AGENTS)),
-    help="Register `chant mcp` with this agent host, in this project's files.",
 )
-@click.option("--provider", metavar="NAME", help="Agent that works on specs.")
-@click.option("--model", metavar="NAME", help="Model for the agent.")
+@option("--provider", "Agent that works on specs.", metavar="NAME")
+@option("--model", "Model for the agent.", metavar="NAME")
 @flag("--minimal", "Leave out the bundled prompts.")
 @flag("--silent", "Keep .chant/ out of git, in .git/info/exclude.")
-@click.option(
+@option(
     "--merge-driver/--no-merge-driver",
+    "Install the merge driver, which merges specs by field.",
     default=True,
-    help="Install the merge driver, which merges specs by field.",
 )
 @flag("--force-overwrite", "Overwrite the bundled prompts with the current ones.")
 @project_option

@@ -12,8 +12,10 @@ import click
 from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
+    choice,
     flag,
     limit_option,
+    option,
     optional_spec_argument,
     project_option,
     spec_argument,
@@ -94,12 +96,10 @@ def diagnose(spec_id: str, project: str | None) -> Outcome:
 
 @command()
 @click.argument("query", nargs=-1)
-@click.option(
-    "--format", "form", type=click.Choice(("json", "csv", "markdown")), default="json",
-    show_default=True, help="Output format.")  # fmt: skip
-@click.option("--fields", metavar="NAMES", help="Comma-separated field names, or all.")
+@choice("--format", "form", "Output format.", among="json csv markdown", default="json")
+@option("--fields", "Comma-separated field names, or all.", metavar="NAMES")
 @flag("--archived", "Include archived specs.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@option("-o", "--output", "Write to FILE instead of standard output.", metavar="FILE")
 @project_option
 def export(
     query: tuple[str, ...],
@@ -126,9 +126,7 @@ def export(
 
 @command()
 @click.argument("query", nargs=-1)
-@click.option(
-    "--format", "form", type=click.Choice(("text", "mermaid", "dot")), default="text",
-    show_default=True, help="Output format.")  # fmt: skip
+@choice("--format", "form", "Output format.", among="text mermaid dot", default="text")
 @project_option
 def dag(query: tuple[str, ...], form: str, project: str | None) -> Outcome:
     """Draw the dependency graph; QUERY selects the specs."""
@@ -157,9 +155,9 @@ def drift(spec_id: str | None, project: str | None) -> Outcome:
 
 
 @command()
-@click.option("--spec", "spec_id", metavar="ID", help="Only this spec.")
-@click.option("--by", metavar="NAME", help="Only this person or program.")
-@click.option("--since", metavar="TIME", help="Only after this time: 2h, 3d, 2026-01-31.")
+@option("--spec", "spec_id", "Only this spec.", metavar="ID")
+@option("--by", "Only this person or program.", metavar="NAME")
+@option("--since", "Only after this time: 2h, 3d, 2026-01-31.", metavar="TIME")
 @limit_option(50, click.IntRange(1))
 @project_option
 def activity(

@@ -13,10 +13,12 @@ from clew.catalog.command_table import SPEC_COMMANDS, WORK_COMMANDS
 from clew.cli.core.app import LazyGroup, command
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
+    choice,
     combined,
     flag,
     limit_option,
     offset_option,
+    option,
     project_option,
     repeatable,
     spec_argument,
@@ -91,20 +93,14 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
 
 _ALL = 1_000_000
 _FILTERS = combined(
-    click.option("--status", metavar="STATUS", help="Only this status, or ready or blocked."),
+    option("--status", "Only this status, or ready or blocked.", metavar="STATUS"),
     flag("--ready", "only_ready", "Only specs that are ready to work on."),
     repeatable("--label", "labels", "Only specs with this label.", metavar="LABEL"),
-    click.option("--type", "spec_type", metavar="TYPE", help="Only this type."),
-    click.option(
-        "--approval",
-        type=click.Choice(["pending", "approved", "rejected"]),
-        help="Only this state of approval.",
-    ),
-    click.option("--created-by", metavar="NAME", help="Only specs that this person created."),
-    click.option(
-        "--activity-since", metavar="TIME", help="Only specs changed since: 2h, 3d, 2026-01-31."
-    ),
-    click.option("--mentions", metavar="TEXT", help="Only specs that contain this text."),
+    option("--type", "spec_type", "Only this type.", metavar="TYPE"),
+    choice("--approval", "Only this state of approval.", among="pending approved rejected"),
+    option("--created-by", "Only specs that this person created.", metavar="NAME"),
+    option("--activity-since", "Only specs changed since: 2h, 3d, 2026-01-31.", metavar="TIME"),
+    option("--mentions", "Only specs that contain this text.", metavar="TEXT"),
 )
 
 
@@ -358,12 +354,10 @@ def _status(*, brief: bool, include_activity: bool, project: str | None) -> Outc
 
 @command()
 @spec_argument
-@click.option(
-    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
-)
-@click.option("--offset", type=click.IntRange(0), help="Start at this byte offset.")
-@click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
-@click.option("--run", type=click.Choice(["latest"]), help="Only the latest run.")
+@option("-n", "--lines", "Number of lines.", type=click.IntRange(0), default=100)
+@option("--offset", "Start at this byte offset.", type=click.IntRange(0))
+@option("--since", "Only lines after this time (ISO).", metavar="TIME")
+@choice("--run", "Only the latest run.", among="latest")
 @flag("-f", "--follow", "Follow the log until Ctrl-C.")
 @project_option
 def log(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
-from clew.cli.core.options import combined, flag
+from clew.cli.core.options import combined, flag, option
 from clew.kit.errors import ClewError, NotFound
 from clew.specs.store.store import SpecStore
 
 repos_options = combined(
     flag("--global", "every_repo", "All repositories that the settings name."),
-    click.option("--repo", metavar="NAME", help="Only this repository of the settings."),
+    option("--repo", "Only this repository of the settings.", metavar="NAME"),
 )
 
 

@@ -9,7 +9,7 @@ import click
 
 from clew.catalog.command_table import WORKTREE_COMMANDS
 from clew.cli.core.app import LazyGroup, command
-from clew.cli.core.options import flag, project_option, spec_argument, specs_argument
+from clew.cli.core.options import flag, option, project_option, spec_argument, specs_argument
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work
 from clew.cli.work.trust import give_consent
@@ -105,9 +105,14 @@ def _first(note: str | None) -> str:
 @command()
 @flag("--once", "Run one pass, then exit.")
 @flag("--dry-run", "Run one pass that changes nothing.")
-@click.option("--start", type=click.IntRange(0), default=0, metavar="N",
-              help="Also start ready specs, up to N in parallel. This calls agents.")  # fmt: skip
-@click.option("--poll-interval", type=click.IntRange(100), metavar="MS", help="Polling interval.")
+@option(
+    "--start",
+    "Also start ready specs, up to N in parallel. This calls agents.",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+)
+@option("--poll-interval", "Polling interval.", type=click.IntRange(100), metavar="MS")
 @flag("--background", "Run in the background.")
 @flag("--stop", "stop_it", "Stop the running watch.")
 @flag("--status", "only_status", "Show whether a watch is running.")
@@ -183,14 +188,8 @@ class _ShownCall(Call):
 @spec_argument
 @flag("--force", "Split even if the spec says that it is tightly coupled.")
 @flag("--recursive", "Split members that are still too large.")
-@click.option(
-    "--max-depth",
-    type=click.IntRange(1, 10),
-    default=3,
-    show_default=True,
-    help="Maximum depth.",
-)
-@click.option("--model", metavar="NAME", help="Model to use.")
+@option("--max-depth", "Maximum depth.", type=click.IntRange(1, 10), default=3)
+@option("--model", "Model to use.", metavar="NAME")
 @flag("--without-model", "Split by criteria and files, without a model.")
 @flag("--dry-run", "Show the members; write nothing.")
 @flag("--undo", "Undo the split if no member has been worked on.")

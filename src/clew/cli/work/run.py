@@ -10,9 +10,11 @@ import click
 from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
+    choice,
     combined,
     flag,
     limit_option,
+    option,
     optional_spec_argument,
     project_option,
     repeatable,
@@ -25,7 +27,7 @@ from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.specs.store.settings import SANDBOXES
-from clew.work.journal.interface import Journal
+from clew.work.journal.sqlite import Journal
 from clew.work.model import Run
 from clew.work.scheduling.start import Begun, Mode
 from clew.work.workspace import Workspace
@@ -39,32 +41,30 @@ _on_agent = combined(
     flag("--detach", "Return immediately; the work continues in the background."),
     flag("--allow-no-commits", "Complete the spec even if there are no commits."),
     flag("--allow-no-criteria", "Start a spec without acceptance criteria."),
-    click.option("--prompt", metavar="NAME", help="Prompt for the agent."),
-    click.option("--agent", metavar="NAME", help="Agent to use (default: as configured)."),
-    click.option("--model", metavar="NAME", help="Model for the agent."),
-    click.option(
+    option("--prompt", "Prompt for the agent.", metavar="NAME"),
+    option("--agent", "Agent to use (default: as configured).", metavar="NAME"),
+    option("--model", "Model for the agent.", metavar="NAME"),
+    choice(
         "--sandbox",
-        type=click.Choice(SANDBOXES),
-        help="Keep the agent in its worktree (default: where that can be had), or offline, too.",
+        "Keep the agent in its worktree (default: where that can be had), or offline, too.",
+        among=SANDBOXES,
     ),
-    click.option("--base", metavar="REF", help="Starting point (default: the main branch)."),
+    option("--base", "Starting point (default: the main branch).", metavar="REF"),
 )
 
 
 @command()
 @specs_argument
 @flag("--chain", "Work on the specs one after the other, then on all ready ones.")
-@click.option("--chain-max", type=click.IntRange(1), metavar="N", help="Maximum number of specs.")
-@click.option(
-    "--parallel", type=click.IntRange(1, 64), metavar="N", help="Number of parallel runs."
-)
+@option("--chain-max", "Maximum number of specs.", type=click.IntRange(1), metavar="N")
+@option("--parallel", "Number of parallel runs.", type=click.IntRange(1, 64), metavar="N")
 @repeatable("--label", "labels", "Only ready specs with this label.", metavar="LABEL")
-@click.option(
+@choice(
     "--on-failure",
-    type=click.Choice(["stop", "skip", "retry"]),
-    help="What to do with the remaining specs when one fails; retry retries it first.",
+    "What to do with the remaining specs when one fails; retry retries it first.",
+    among="stop skip retry",
 )
-@click.option("--retries", type=click.IntRange(0), metavar="N", help="Maximum number of retries.")
+@option("--retries", "Maximum number of retries.", type=click.IntRange(0), metavar="N")
 @flag("--no-merge", "Do not merge the branches.")
 @flag("--skip-criteria", "Start despite lint errors or missing criteria.")
 @flag("--skip-deps", "Start despite unfinished dependencies.")
@@ -348,10 +348,8 @@ def _latest_details(journal: Journal, run: Run, data: dict[str, Any]) -> list[st
 
 @command()
 @spec_argument
-@click.option(
-    "-n", "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines."
-)
-@click.option("--since", metavar="TIME", help="Only lines after this time (ISO).")
+@option("-n", "--lines", "Number of lines.", type=click.IntRange(0), default=100)
+@option("--since", "Only lines after this time (ISO).", metavar="TIME")
 @flag("-f", "--follow", "Follow the log until the run ends.")
 @project_option
 def logs(

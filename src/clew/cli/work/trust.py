@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from clew.cli.core.app import command
-from clew.cli.core.options import flag, project_option
+from clew.cli.core.options import flag, option, project_option
 from clew.cli.core.streams import say
 from clew.cli.specs.read import opened_work
 from clew.kit.errors import Conflict, UsageError
@@ -39,7 +39,7 @@ def give_consent(work: Workspace, commands: Iterable[NamedCommand], by: str) -> 
 @click.argument("hashes", nargs=-1, metavar="[HASH]...")
 @flag("--all", "everything", "Approve, or with --revoke take back, everything listed.")
 @flag("--revoke", "Take approvals back.")
-@click.option("--team", metavar="REPO", help="For the workers of a team, in this repository.")
+@option("--team", "For the workers of a team, in this repository.", metavar="REPO")
 @flag("--refuse", "With --team: refuse these; orders that need one end.")
 @project_option
 def trust(
