@@ -24,20 +24,11 @@ _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 # What a repository's own configuration could start with the commands used here, and after that
 # what would change how answers are written.
 _SAFE_SETTINGS = (
-    "core.fsmonitor=false",
-    "diff.external=",
-    "log.showSignature=false",
-    "maintenance.auto=false",
-    "gc.auto=0",
-    "protocol.allow=never",
-    "log.showRoot=true",
-    "diff.suppressBlankEmpty=false",
-    "diff.context=3",
-    "diff.interHunkContext=0",
-    "core.abbrev=auto",
-    "grep.column=false",
-    "i18n.logOutputEncoding=UTF-8",
-)
+    "core.fsmonitor=false", "diff.external=", "log.showSignature=false",
+    "maintenance.auto=false", "gc.auto=0", "protocol.allow=never", "log.showRoot=true",
+    "diff.suppressBlankEmpty=false", "diff.context=3", "diff.interHunkContext=0",
+    "core.abbrev=auto", "grep.column=false", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
 _SAFE_CONFIG = tuple(word for setting in _SAFE_SETTINGS for word in ("-c", setting))
 # These read objects and references only; all others could pass a file of the checkout through a
 # filter, or content through a merge driver.
@@ -51,15 +42,9 @@ _NEUTRAL = {"required": "false", "driver": "git merge-file -q %A %O %B"}  # the 
 SPEC_DRIVER = "chant merge-driver %O %A %B"  # Clew itself
 # For every command that prints differences: as they are, whatever a configuration prefers.
 PLAIN_DIFF = (
-    "--no-color",
-    "--no-ext-diff",
-    "--no-relative",
-    "--no-textconv",
-    "--submodule=short",
-    "--ignore-submodules=dirty",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-)
+    "--no-color", "--no-ext-diff", "--no-relative", "--no-textconv", "--submodule=short",
+    "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
 # By these glibc keeps what a stream of git frees for the next object. Giving it back to the system
 # and asking for it again takes a sixth of the time of long histories.
 _KEPT_MEMORY = {
@@ -69,22 +54,11 @@ _KEPT_MEMORY = {
 }
 # What leads git to another repository than that of the directory, or is for one command only.
 INHERITED_LOCATION = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_QUARANTINE_PATH",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_GRAFT_FILE",
-    "GIT_SHALLOW_FILE",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-)
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+)  # fmt: skip
 # What git opens of a checkout without asking; pipes come with unpacked archives only.
 _OPENED = (".mailmap", ".gitattributes", ".gitignore", ".gitmodules")
 _MOST_LOOKED_AT = 5_000

@@ -35,13 +35,9 @@ _AFTER_ERRNO = {
 }
 # Of what an extra brings, what is imported first.
 _EXTRAS = {
-    "joserfc": "team",
-    "procrastinate": "team",
-    "prometheus_client": "team",
-    "psycopg": "team",
-    "starlette": "web",
-    "uvicorn": "web",
-}
+    "joserfc": "team", "procrastinate": "team", "prometheus_client": "team", "psycopg": "team",
+    "starlette": "web", "uvicorn": "web",
+}  # fmt: skip
 # By the primary code, the low byte; every other one is a mistake in Clew.
 _AFTER_SQLITE = {
     sqlite3.SQLITE_FULL: _FREE_SPACE,

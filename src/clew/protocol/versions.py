@@ -29,12 +29,5 @@ META_SEES = "dev.clew/sees"  # a server to its helpers: what this caller may see
 TASKS_EXTENSION = _PREFIX + "tasks"
 
 LOG_LEVELS = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+)  # fmt: skip

@@ -5,72 +5,27 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 STATUSES: Final = (
-    "pending",
-    "in_progress",
-    "paused",
-    "completed",
-    "failed",
-    "needs_attention",
-    "ready",
-    "blocked",
-    "cancelled",
-)
+    "pending", "in_progress", "paused", "completed", "failed", "needs_attention", "ready",
+    "blocked", "cancelled",
+)  # fmt: skip
 OPEN_STATUSES: Final = frozenset({"pending", "blocked", "ready"})  # may be derived anew
 DONE_STATUSES: Final = frozenset({"completed", "cancelled"})  # what waits need not wait longer
 GROUP_TYPES: Final = frozenset({"driver", "group"})
 CONFLICT = "conflict"  # the type of a spec in which a conflict of a merge is resolved
 
 FIELD_ORDER: Final = (
-    "type",
-    "status",
-    "depends_on",
-    "labels",
-    "target_files",
-    "context",
-    "prompt",
-    "branch",
-    "commits",
-    "completed_at",
-    "model",
-    "tracks",
-    "informed_by",
-    "origin",
-    "schedule",
-    "source_branch",
-    "target_branch",
-    "conflicting_files",
-    "blocked_specs",
-    "original_spec",
-    "last_verified",
-    "verification_status",
-    "verification_failures",
-    "replayed_at",
-    "replay_count",
-    "original_completed_at",
-    "derived_fields",
-    "approval",
+    "type", "status", "depends_on", "labels", "target_files", "context", "prompt", "branch",
+    "commits", "completed_at", "model", "tracks", "informed_by", "origin", "schedule",
+    "source_branch", "target_branch", "conflicting_files", "blocked_specs", "original_spec",
+    "last_verified", "verification_status", "verification_failures", "replayed_at",
+    "replay_count", "original_completed_at", "derived_fields", "approval", "members",
+    "output_schema", "public", "retry_state",
+)  # fmt: skip
+LIST_FIELDS: Final = frozenset({
+    "depends_on", "labels", "target_files", "context", "commits", "tracks", "informed_by",
+    "origin", "conflicting_files", "blocked_specs", "verification_failures", "derived_fields",
     "members",
-    "output_schema",
-    "public",
-    "retry_state",
-)
-LIST_FIELDS: Final = frozenset(
-    {
-        "depends_on",
-        "labels",
-        "target_files",
-        "context",
-        "commits",
-        "tracks",
-        "informed_by",
-        "origin",
-        "conflicting_files",
-        "blocked_specs",
-        "verification_failures",
-        "derived_fields",
-        "members",
-    }
-)
+})  # fmt: skip
 
 
 class Problem(NamedTuple):

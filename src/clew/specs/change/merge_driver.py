@@ -27,16 +27,9 @@ from clew.specs.model import LIST_FIELDS, words_of
 
 # The later one wins where both sides changed the status.
 _COURSE = (
-    "pending",
-    "ready",
-    "blocked",
-    "in_progress",
-    "paused",
-    "failed",
-    "needs_attention",
-    "completed",
-    "cancelled",
-)
+    "pending", "ready", "blocked", "in_progress", "paused", "failed", "needs_attention",
+    "completed", "cancelled",
+)  # fmt: skip
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _ABSENT: Any = None
 

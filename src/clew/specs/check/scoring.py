@@ -12,43 +12,12 @@ from clew.specs.files.criteria import is_output_heading
 from clew.specs.files.ids import driver_of
 from clew.specs.model import Spec
 
-_VERBS = frozenset(
-    [
-        "implement",
-        "add",
-        "create",
-        "update",
-        "fix",
-        "remove",
-        "delete",
-        "refactor",
-        "test",
-        "verify",
-        "ensure",
-        "validate",
-        "configure",
-        "setup",
-        "install",
-        "deploy",
-        "build",
-        "run",
-        "execute",
-        "check",
-        "document",
-        "write",
-        "read",
-        "parse",
-        "handle",
-        "process",
-        "calculate",
-        "compute",
-        "convert",
-        "transform",
-        "migrate",
-        "upgrade",
-        "downgrade",
-    ]
-)
+_VERBS = frozenset([
+    "implement", "add", "create", "update", "fix", "remove", "delete", "refactor", "test",
+    "verify", "ensure", "validate", "configure", "setup", "install", "deploy", "build", "run",
+    "execute", "check", "document", "write", "read", "parse", "handle", "process", "calculate",
+    "compute", "convert", "transform", "migrate", "upgrade", "downgrade",
+])  # fmt: skip
 _VAGUE = re.compile(r"\b(?:improve|as needed|etc|and related|similar)\b", re.IGNORECASE)
 _COUPLED = re.compile(r"depends on each other|tightly coupled", re.IGNORECASE)
 _MEMBER = re.compile(r"\bmember \d", re.IGNORECASE)

@@ -214,7 +214,7 @@ class Graph:
 
     def cycles(self) -> list[tuple[str, ...]]:
         """One shortest cycle of each knot, from its first id on; those before others come first."""
-        found = [_shortest(self._heads, ring) for ring in self._rings]
+        found = [_path(self._heads, min(ring, key=sort_key), ring) for ring in self._rings]
         return sorted(found, key=lambda cycle: sort_key(cycle[0]))
 
     def dependencies(self, spec_id: str) -> tuple[str, ...]:
@@ -287,10 +287,6 @@ def _reached(start: str, edges: dict[str, list[str]], seen: set[str]) -> list[st
             seen.add(following)
             work.append((following, iter(edges[following])))
     return found
-
-
-def _shortest(heads: dict[str, Head], ring: frozenset[str]) -> tuple[str, ...]:
-    return _path(heads, min(ring, key=sort_key), ring)
 
 
 def _path(heads: dict[str, Head], start: str, within: frozenset[str]) -> tuple[str, ...]:

@@ -22,21 +22,14 @@ DEFAULT_LIMIT = 50
 _MOST_COMMITS = 5000
 _SUBJECT = re.compile(r"chant\(([^)\s]{1,200})\):\s*(.*)")
 _STATUS_ACTIONS = {
-    "in_progress": "STARTED",
-    "completed": "COMPLETED",
-    "failed": "FAILED",
-    "cancelled": "CANCELLED",
-    "paused": "PAUSED",
-    "needs_attention": "FLAGGED",
+    "in_progress": "STARTED", "completed": "COMPLETED", "failed": "FAILED",
+    "cancelled": "CANCELLED", "paused": "PAUSED", "needs_attention": "FLAGGED",
     "pending": "RESET",
-}
+}  # fmt: skip
 _EVENTS = {
-    "created": "CREATED",
-    "archived": "ARCHIVED",
-    "deleted": "DELETED",
-    "taken_over": "TAKEN OVER",
-    "released": "RELEASED",
-}
+    "created": "CREATED", "archived": "ARCHIVED", "deleted": "DELETED",
+    "taken_over": "TAKEN OVER", "released": "RELEASED",
+}  # fmt: skip
 _APPROVALS = {"approved": "APPROVED", "rejected": "REJECTED"}
 
 

@@ -12,16 +12,9 @@ from clew.specs.model import Head
 
 FORMATS = ("text", "mermaid", "dot")
 _ICONS = {
-    "pending": "○",
-    "in_progress": "◐",
-    "paused": "◑",
-    "completed": "●",
-    "failed": "✗",
-    "needs_attention": "⚠",
-    "ready": "◕",
-    "blocked": "⊗",
-    "cancelled": "✓",
-}
+    "pending": "○", "in_progress": "◐", "paused": "◑", "completed": "●", "failed": "✗",
+    "needs_attention": "⚠", "ready": "◕", "blocked": "⊗", "cancelled": "✓",
+}  # fmt: skip
 _LONGEST_TITLE = 60
 
 

@@ -15,16 +15,9 @@ from clew.specs.store.store import SpecStore
 FORMATS = ("json", "csv", "markdown")
 DEFAULT_FIELDS = ("id", "type", "status", "title", "labels", "model", "completed_at")
 ALL_FIELDS = (
-    *DEFAULT_FIELDS,
-    "target_files",
-    "depends_on",
-    "commits",
-    "tracks",
-    "informed_by",
-    "origin",
-    "schedule",
-    "derived_fields",
-)
+    *DEFAULT_FIELDS, "target_files", "depends_on", "commits", "tracks", "informed_by", "origin",
+    "schedule", "derived_fields",
+)  # fmt: skip
 _LONGEST_CELL = 80
 
 

@@ -14,14 +14,8 @@ from clew.specs.store.store import SpecStore
 
 DEFAULT_LIMIT = 50
 _COUNTED = (
-    "pending",
-    "in_progress",
-    "completed",
-    "failed",
-    "blocked",
-    "cancelled",
-    "needs_attention",
-)
+    "pending", "in_progress", "completed", "failed", "blocked", "cancelled", "needs_attention",
+)  # fmt: skip
 _COUNTED_AS = {"ready": "pending", "paused": "in_progress"}
 
 

@@ -205,21 +205,12 @@ _KEYS: dict[str, Callable[[str], Condition]] = {
     "has": _named("has", _HAS),
 }
 _EXAMPLES = {
-    "status": "status:in_progress",
-    "type": "type:code",
-    "label": "label:auth",
-    "id": "id:001",
-    "title": "title:login",
-    "depends": "depends:2026-01-22-001-x7m",
-    "file": "file:src/*",
-    "group": "group:2026-01-22-001-x7m",
-    "model": "model:opus",
-    "prompt": "prompt:standard",
-    "branch": "branch:chant/",
-    "approval": "approval:pending",
-    "is": "is:ready",
+    "status": "status:in_progress", "type": "type:code", "label": "label:auth", "id": "id:001",
+    "title": "title:login", "depends": "depends:2026-01-22-001-x7m", "file": "file:src/*",
+    "group": "group:2026-01-22-001-x7m", "model": "model:opus", "prompt": "prompt:standard",
+    "branch": "branch:chant/", "approval": "approval:pending", "is": "is:ready",
     "has": "has:criteria",
-}
+}  # fmt: skip
 
 
 def _completed(head: Head) -> datetime | None:

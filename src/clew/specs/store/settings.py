@@ -21,19 +21,9 @@ _WORDS = Setting("words", ())
 _ON, _OFF = Setting("flag", default=True), Setting("flag", default=False)
 
 PROVIDERS: Final = (
-    "claude",
-    "codex",
-    "opencode",
-    "gemini",
-    "copilot",
-    "qwen",
-    "cursor-agent",
-    "aider",
-    "ollama",
-    "openai",
-    "kirocli",
-    "command",
-)
+    "claude", "codex", "opencode", "gemini", "copilot", "qwen", "cursor-agent", "aider",
+    "ollama", "openai", "kirocli", "command",
+)  # fmt: skip
 SANDBOXES: Final = ("off", "worktree", "strict")
 # Sections that other programs have in these files, and what does their work here.
 WITHOUT_EFFECT: Final = {"site": "`clew web --export DIR` writes a site"}

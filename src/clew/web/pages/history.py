@@ -78,7 +78,9 @@ def _results(store: HistoryStore, asked: SearchRequest, cursor: str | None) -> d
         sample = find(store, asked, limit=_SAMPLE)
         facets = _facets(store, sample.page.ids)
     for commit in found["commits"]:
-        commit["lines"] = [_marked_line(line, sample.query) for line in commit["snippets"]]
+        commit["lines"] = [
+            {**line, "html": highlighted(line["text"], sample.query)} for line in commit["snippets"]
+        ]
         commit["title"] = highlighted(commit["subject"], sample.query)
     return {
         "commits": found["commits"],
@@ -100,23 +102,15 @@ def _facets(store: HistoryStore, ids: list[int]) -> dict[str, list[tuple[str, in
         (one, folder) for one, files in touched for file in files if (folder := _folder(file.path))
     }
     return {
-        "repo": _most_frequent(commit["repo"] for commit in shown),
-        "author": _most_frequent(commit["author"] for commit in shown),
-        "path": _most_frequent(folder for _, folder in folders),
+        "repo": Counter(commit["repo"] for commit in shown).most_common(_MOST_FACETS),
+        "author": Counter(commit["author"] for commit in shown).most_common(_MOST_FACETS),
+        "path": Counter(folder for _, folder in folders).most_common(_MOST_FACETS),
     }
 
 
 def _folder(path: str) -> str:
     parts = path.split("/")
     return "/".join(parts[: min(2, len(parts) - 1)]) + "/" if len(parts) > 1 else ""
-
-
-def _most_frequent(names: Any) -> list[tuple[str, int]]:
-    return Counter(names).most_common(_MOST_FACETS)
-
-
-def _marked_line(line: dict[str, Any], query: Query | None) -> dict[str, Any]:
-    return {**line, "html": highlighted(line["text"], query)}
 
 
 def highlighted(text: str, query: Query | None) -> Markup:

@@ -168,7 +168,7 @@ def _called_tools(reply: Reply, tools: LoopTools) -> list[JsonObject]:
     answers: list[JsonObject] = []
     for call in reply.calls:
         name, given = _called(call)
-        _say("assistant", message={"content": [_tool_use(name, given)]})
+        _say("assistant", message={"content": [{"type": "tool_use", "name": name, "input": given}]})
         if given is None:
             is_cut = reply.finish == "length"
             ok, output = False, _CUT_OFF if is_cut else "The arguments are not a JSON object"
@@ -257,10 +257,6 @@ def _called(call: JsonObject) -> tuple[str, JsonObject | None]:
     except jsontext.JsonError:
         given = None
     return function["name"], given if isinstance(given, dict) else None
-
-
-def _tool_use(name: str, given: JsonObject | None) -> JsonObject:
-    return {"type": "tool_use", "name": name, "input": given}
 
 
 def _say(kind: str, **data: object) -> None:

@@ -37,25 +37,11 @@ _BEFORE_YOU = (
 )
 _CONTEXT_GONE = "(not found)"
 VARIABLES = (
-    "project.name",
-    "spec",
-    "spec.id",
-    "spec.title",
-    "spec.description",
-    "spec.path",
-    "spec.target_files",
-    "spec.context",
-    "spec.criteria",
-    "spec.model",
-    "spec.fenced",
-    "worktree.path",
-    "worktree.branch",
-    "worktree.isolated",
-    "conflict.branch",
-    "conflict.target",
-    "conflict.files",
-    "split.max_members",
-)
+    "project.name", "spec", "spec.id", "spec.title", "spec.description", "spec.path",
+    "spec.target_files", "spec.context", "spec.criteria", "spec.model", "spec.fenced",
+    "worktree.path", "worktree.branch", "worktree.isolated", "conflict.branch",
+    "conflict.target", "conflict.files", "split.max_members",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -333,7 +333,7 @@ def _from_text(text: str, piece: Piece) -> list[Member]:
 def _section(title: str, text: str, piece: Piece) -> Member:
     parts = _HEADING.split(text)
     headed = {name.lower(): body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    bold = {name.lower(): (rest, end) for name, rest, end in _bolds(text)}
+    bold = {found[1].lower(): (found[2], found.end()) for found in _BOLD.finditer(text)}
     own = _BOLD.split(headed.get("acceptance criteria", ""))[0]
     criteria = tuple(Demand(" ".join(item.split())) for item in _BOX.findall(own))
     files = _listed(text, bold.get("affected files"))
@@ -341,10 +341,6 @@ def _section(title: str, text: str, piece: Piece) -> Member:
     depends = tuple(sorted({int(number) for number in _NUMBER.findall(said)}))
     description = _BOLD.split(parts[0])[0].strip()
     return Member(title, description, criteria, files, _covered(criteria, piece), depends)
-
-
-def _bolds(text: str) -> list[tuple[str, str, int]]:
-    return [(found.group(1), found.group(2), found.end()) for found in _BOLD.finditer(text)]
 
 
 def _listed(text: str, place: tuple[str, int] | None) -> tuple[str, ...]:
