@@ -53,7 +53,7 @@ SPEC_COMMANDS: Table = {
     "log": ("clew.cli.specs.read:log", "Show a spec's log."),
     "update": ("clew.cli.specs.edit:update", "Change status or fields, or append output."),
     "check": ("clew.cli.specs.edit:check", "Check one acceptance criterion."),
-    "criterion": ("clew.cli.specs.add:criterion", "Add, check and uncheck acceptance criteria."),
+    "criterion": ("clew.cli.groups:criterion", "Add, check and uncheck acceptance criteria."),
     "edit": ("clew.cli.specs.edit:edit", "Open a spec in your editor."),
     "lint": ("clew.cli.specs.inspect:lint", "Look for quality issues."),
     "verify": ("clew.cli.specs.inspect:verify", "Check whether the criteria are met."),
@@ -71,7 +71,7 @@ SPEC_COMMANDS: Table = {
     "derive": ("clew.cli.specs.inspect:derive", "Fill in derived fields."),
     "template": ("clew.cli.specs.inspect:template", "List or show templates."),
     "config": ("clew.cli.specs.inspect:config", "Show and check the configuration."),
-    "site": ("clew.cli.web:site_group", "Write the board as a site."),
+    "site": ("clew.cli.groups:site", "Write the board as a site."),
     "silent": ("clew.cli.specs.init:silent", "Keep .chant/ out of git, or stop doing so."),
     "merge-driver": ("clew.cli.specs.inspect:merge_driver", "Merge one spec file; called by git."),
 }
@@ -93,7 +93,7 @@ WORK_COMMANDS: Table = {
     "merge": ("clew.cli.work.merge:merge", "Merge finished specs into the main branch."),
     "watch": ("clew.cli.work.merge:watch", "Finish, merge and clean up the work of agents."),
     "split": ("clew.cli.work.merge:split", "Split a spec into members."),
-    "worktree": ("clew.cli.work.merge:worktree", "Show the worktrees of specs."),
+    "worktree": ("clew.cli.groups:worktree", "Show the worktrees of specs."),
     "cleanup": ("clew.cli.work.merge:cleanup", "Remove worktrees whose work is merged."),
     "trust": ("clew.cli.work.trust:trust", "Approve the project's commands, or take it back."),
 }
@@ -113,7 +113,7 @@ TEAM_COMMANDS: Table = {
     "grant": ("clew.cli.access:grant", "Let a group see repositories, and say what it may do."),
     "withdraw": ("clew.cli.access:withdraw", "Let a group see and do nothing any more."),
     "groups": ("clew.cli.access:groups", "List groups, what they see and what they may do."),
-    "token": ("clew.cli.access:token_group", "Tokens of programs, such as CI."),
+    "token": ("clew.cli.groups:token", "Tokens of programs, such as CI."),
     "doctor": ("clew.cli.setup.doctor:team_doctor", "Check what a team's Clew runs on."),
     "audit": ("clew.cli.access:audit", "Show who changed what by which client."),
 }
@@ -155,7 +155,7 @@ ADVISE_COMMANDS: Table = {
     "check": ("clew.cli.advise:check", "Check the documents; also for CI."),
     "trace": ("clew.cli.advise:trace", "Show objective, feature, component, decision and spec."),
     "decide": ("clew.cli.advise:decide", "Accept, reject or supersede a decision record."),
-    "conversations": ("clew.cli.advise:conversations", "List or delete conversations."),
+    "conversations": ("clew.cli.groups:conversations", "List or delete conversations."),
 }
 
 CONVERSATION_COMMANDS: Table = {
@@ -233,13 +233,13 @@ COMMANDS: dict[str, Table] = {
         "uninit": ("clew.cli.setup.init:uninit", "Undo what init and setup wrote."),
         "completion": ("clew.cli.setup.completion:completion", "Print a shell completion script."),
         "version": _VERSION,
-        "spec": ("clew.cli.specs.read:spec", "Everything about specs and the work on them."),
+        "spec": ("clew.cli.groups:spec", "Everything about specs and the work on them."),
         "history": ("clew.cli.history.sync:history", "Everything about history and its index."),
-        "command": ("clew.cli.commands.use:command_group", "Find, fill in and maintain prompts."),
-        "advise": ("clew.cli.advise:advise", "Write and check vision, architecture and decisions."),
+        "command": ("clew.cli.groups:command", "Find, fill in and maintain prompts."),
+        "advise": ("clew.cli.groups:advise", "Write and check vision, architecture and decisions."),
         "guide": ("clew.cli.setup.guide:guide", "Show how agents use Clew, by topic."),
-        "sessions": ("clew.cli.sessions:sessions", "Show what agents were asked."),
-        "team": ("clew.cli.team:team", "Use one database for many machines."),
+        "sessions": ("clew.cli.groups:sessions", "Show what agents were asked."),
+        "team": ("clew.cli.groups:team", "Use one database for many machines."),
         "worker": ("clew.cli.team:worker", "Work for a team, from its queue."),
         "tools": ("clew.cli.setup.tools:tools", "List the tools that a server would offer."),
     },

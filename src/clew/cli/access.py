@@ -11,27 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.catalog.command_table import TOKEN_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import choice, flag, limit_option, option, repeatable
 from clew.cli.team import team_address, team_database_option
 from clew.kit.errors import UsageError
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Outcome, listing
 
 if TYPE_CHECKING:
     from clew.team.identity.records import Records
 
+_NOBODY = "No group has a grant: nobody sees anything."
 scope_option = choice(
     "--scope",
     "What may be done at most; each includes those before it.",
     among="read write work admin",
     default="read",
-)
-token_group = LazyGroup(
-    name="token",
-    entries=TOKEN_COMMANDS,
-    help="Tokens of programs, such as CI. Only their digests are kept.",
-    no_args_is_help=True,
 )
 
 
@@ -131,13 +125,8 @@ def withdraw(group: str, database: str | None) -> Outcome:
 def groups(database: str | None) -> Outcome:
     """List groups, what they see and what they may do."""
     with _records(database) as records:
-        found = list(records.groups().values())
-    rows = tuple((one.name, one.scope, ", ".join(one.patterns)) for one in found)
-    shown = Table(("group", "scope", "repositories"), rows)
-    return Outcome(
-        {"groups": [asdict(one) for one in found]},
-        (shown if rows else "No group has a grant: nobody sees anything.",),
-    )
+        found = [asdict(one) for one in records.groups().values()]
+    return listing("groups", found, "group:name scope repositories:patterns", _NOBODY)
 
 
 @command(name="create")
@@ -161,9 +150,8 @@ def list_tokens(database: str | None) -> Outcome:
     """List tokens of programs, without what they are."""
     with _records(database) as records:
         found = records.tokens()
-    shown = ("name", "scope", "groups", "made_by", "expires_at", "revoked_at")
-    rows = tuple(tuple(_cell(one[key]) for key in shown) for one in found)
-    return Outcome({"tokens": found}, (Table(shown, rows) if rows else "There are no tokens.",))
+    columns = "name scope groups made_by expires_at revoked_at"
+    return listing("tokens", found, columns, "There are no tokens.")
 
 
 @command(name="revoke")
@@ -184,10 +172,5 @@ def audit(person: str | None, limit: int, database: str | None) -> Outcome:
     """Show who changed what by which client, the newest first."""
     with _records(database) as records:
         found = records.audit(limit, person)
-    shown = ("at", "person", "client", "tool", "outcome", "arguments")
-    rows = tuple(tuple(_cell(one[key]) for key in shown) for one in found)
-    return Outcome({"audit": found}, (Table(shown, rows) if rows else "Nothing was changed yet.",))
-
-
-def _cell(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    columns = "at person client tool outcome arguments"
+    return listing("audit", found, columns, "Nothing was changed yet.")

@@ -11,8 +11,7 @@ import click
 
 from clew.advisors.conversation.store import ConversationStore
 from clew.advisors.documents.model import Finding
-from clew.catalog.command_table import ADVISE_COMMANDS, CONVERSATION_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import (
     combined,
     flag,
@@ -25,21 +24,7 @@ from clew.cli.core.options import (
 from clew.cli.core.streams import read_text
 from clew.kit.call import Call
 from clew.kit.errors import Invalid, NotFound, UsageError
-from clew.kit.outcome import Outcome, Table
-
-advise = LazyGroup(
-    name="advise",
-    entries=ADVISE_COMMANDS,
-    help="Write and check vision, architecture and decision documents, and derive specs from them.",
-    no_args_is_help=True,
-)
-conversations = LazyGroup(
-    name="conversations",
-    entries=CONVERSATION_COMMANDS,
-    help="Conversations with the advisors and the documents they produced.",
-    no_args_is_help=True,
-)
-
+from clew.kit.outcome import Outcome, Table, listing
 
 _turn_options = combined(
     repeatable("--file", "files", "Read the text from FILE (- for standard input).", metavar="FILE"),
@@ -217,19 +202,8 @@ def trace(project: str | None) -> Outcome:
     from clew.advisors.documents.files import project_of
 
     found = [row.as_json() for row in traced(project_of({}, project))]
-    columns = ("objective", "feature", "text", "components", "decisions", "specs")
-    shown = _table(found, columns) if found else "There is no vision with features yet."
-    return Outcome({"rows": found}, (shown,))
-
-
-def _table(found: list[dict[str, Any]], names: tuple[str, ...], *heads: str) -> Table:
-    """Rows by name as a table, lists joined."""
-    rows = tuple(tuple(_cell(one[name]) for name in names) for one in found)
-    return Table(heads or names, rows)
-
-
-def _cell(value: object) -> str:
-    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    columns = "objective feature text components decisions specs"
+    return listing("rows", found, columns, "There is no vision with features yet.")
 
 
 @command()
@@ -256,9 +230,8 @@ def list_conversations(limit: int) -> Outcome:
     """List conversations, most recently used first."""
     with _store() as store:
         found = store.recent(limit)
-    names = ("id", "title", "version", "documents", "updated", "project")
-    shown = _table(found, names) if found else "No conversations yet."
-    return Outcome({"conversations": found}, (shown,))
+    columns = "id title version documents updated project"
+    return listing("conversations", found, columns, "No conversations yet.")
 
 
 def _store() -> AbstractContextManager[ConversationStore]:
@@ -284,9 +257,8 @@ def show(conversation_id: str, document: str | None, number: int | None) -> Outc
     if document:
         return _document(exported, document, number)
     data = summary(exported)
-    turn, part = ("version", "at", "tool", "summary"), ("name", "version", "title", "path")
-    turns = _table(data["turns"], turn, "version", "at", "tool", "what")
-    documents = _table(data["documents"], part, "document", "version", "title", "file")
+    turns = Table.of("version at tool what:summary", data["turns"])
+    documents = Table.of("document:name version title file:path", data["documents"])
     return Outcome(data, (f"{data['id']}: {data['title']}", turns, documents))
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.catalog.command_table import SESSION_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import choice, flag, limit_option, option, project_option, timestamp
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Hint, Outcome, Table
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
 _SHOWN = 100
 _LONGEST_WORDS = 1500
 _LONGEST = 1_000_000  # of what a hook hands over
-
-sessions = LazyGroup(
-    name="sessions",
-    entries=SESSION_COMMANDS,
-    help="What agents were asked, read from their transcripts, and the lines that came of it.",
-    no_args_is_help=True,
-)
 
 
 def _project(project: str | None) -> Path:
@@ -198,25 +190,10 @@ def stats(*, everywhere: bool, project: str | None) -> Outcome:
 
     with current_index(_project(project)) as (found, report):
         counted = found.counts(_filter(project, everywhere=everywhere))
-    names = (
-        "program",
-        "model",
-        "sessions",
-        "turns",
-        "edits",
-        "input_tokens",
-        "output_tokens",
-        "cost",
-    )
-    rows = tuple(tuple(_cell(one[name]) for name in names) for one in counted)
-    shown = (
-        Table(tuple(name.replace("_", " ") for name in names), rows) if rows else "No sessions yet."
-    )
-    return Outcome({"counts": counted}, (shown, *_notes(report)))
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+    columns = "program model sessions turns edits input_tokens output_tokens cost"
+    shown = [{**one, "cost": one["cost"] and f"{one['cost']:.4f}"} for one in counted]
+    table = Table.of(columns, shown) if shown else "No sessions yet."
+    return Outcome({"counts": counted}, (table, *_notes(report)))
 
 
 @command()

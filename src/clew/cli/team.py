@@ -12,23 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.catalog.command_table import TEAM_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import choice, flag, option, repeatable
 from clew.cli.core.streams import say
 from clew.cli.history.sync import open_index
 from clew.kit.errors import ClewError, Invalid
-from clew.kit.outcome import Outcome, Table
+from clew.kit.outcome import Outcome, Table, listing
 
 if TYPE_CHECKING:
     from clew.team.working.orders import Orders
 
-team = LazyGroup(
-    name="team",
-    entries=TEAM_COMMANDS,
-    help="One Clew for many machines, on PostgreSQL.",
-    no_args_is_help=True,
-)
 team_database_option = option("--database", "postgresql://… Also CLEW_DATABASE.", metavar="ADDRESS")
 
 
@@ -214,9 +207,8 @@ def orders(database: str | None) -> Outcome:
     """List what the fleet works on, and what waits."""
     with _orders(database) as found:
         every = [asdict(one) for one in found.all()]
-    shown = ("order_id", "project", "spec_id", "state", "turn", "worker", "note")
-    rows = tuple(tuple(str(one[name] or "") for name in shown) for one in every)
-    return Outcome({"orders": every}, (Table(shown, rows) if rows else "There are no orders.",))
+    columns = "order:order_id project spec:spec_id state turn worker note"
+    return listing("orders", every, columns, "There are no orders.")
 
 
 @command()
@@ -271,9 +263,8 @@ def fleet_now() -> tuple[list[dict[str, Any]] | None, list[str]]:
 
 def fleet_table(runs: list[dict[str, Any]]) -> Table:
     """Runs of the fleet: who works on what, where, since when, and what was said last."""
-    shown = ("order_id", "project", "spec_id", "state", "worker", "since", "lease", "last_line")
-    heads = ("order", "project", "spec", "state", "worker", "since", "lease", "last line")
-    return Table(heads, tuple(tuple(str(run[name] or "") for name in shown) for run in runs))
+    columns = "order:order_id project spec:spec_id state worker since lease last_line"
+    return Table.of(columns, runs)
 
 
 @contextmanager

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew.catalog.command_table import SITE_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import database_option, flag, option, project_option
 from clew.cli.core.streams import say
 from clew.kit.errors import Unavailable, UsageError
@@ -142,14 +141,6 @@ def _team_board(
             )
         say(_PLAIN)
     return team
-
-
-site_group = LazyGroup(
-    name="site",
-    entries=SITE_COMMANDS,
-    help="The board as pages that any web server can serve.",
-    no_args_is_help=True,
-)
 
 
 @command(name="build")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -18,6 +19,20 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
+
+    @classmethod
+    def of(cls, columns: str, items: Iterable[Mapping[str, object]]) -> Self:
+        """The items in columns of their keys, or of `heading:key`; lists are joined."""
+        named = [word.partition(":") for word in columns.split()]
+        heads = tuple(head.replace("_", " ") for head, _, _ in named)
+        keys = [key or head for head, _, key in named]
+        return cls(heads, tuple(tuple(_cell(item[key]) for key in keys) for item in items))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None or value == {} else str(value)
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,11 @@ class Outcome:
             "data": self.data,
             "error": None,
         }
+
+
+def listing(name: str, items: Sequence[Mapping[str, object]], columns: str, empty: str) -> Outcome:
+    """Items under their name, as a table of these columns; where there are none, that is said."""
+    return Outcome({name: items}, (Table.of(columns, items) if items else empty,))
 
 
 def error_envelope(command: str, error: ClewError) -> dict[str, object]:

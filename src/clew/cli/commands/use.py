@@ -7,23 +7,14 @@ from typing import Any
 
 import click
 
-from clew.catalog.command_table import COMMAND_COMMANDS
-from clew.cli.core.app import LazyGroup, OutcomeCommand, command
+from clew.cli.core.app import OutcomeCommand, command
 from clew.cli.core.completion import complete_address
 from clew.cli.core.options import choice, combined, flag, limit_option, option, project_option
 from clew.cli.core.streams import say
 from clew.commands.files.layers import ORIGINS
 from clew.kit.errors import NotFound
-from clew.kit.outcome import Hint, Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table, listing
 from clew.kit.text.display import terminal_text
-
-command_group = LazyGroup(
-    name="command",
-    entries=COMMAND_COMMANDS,
-    help="Find, fill in and maintain prompts, addressed by domain, action and target.",
-    no_args_is_help=True,
-)
-
 
 shared_options = combined(
     option("--agent", "Agent whose registry is used.", default="climpt"),
@@ -80,10 +71,8 @@ def list_commands(
         }
         for one in chosen
     ]
-    heads = ("c1", "c2", "c3", *(("uses",) if usage else ()), "origin", "description")
-    rows = tuple(tuple(str(one[head]) for head in heads) for one in data)
-    table = Table(heads, rows)
-    return Outcome({"commands": data}, (table if rows else "No commands here.",))
+    columns = f"c1 c2 c3 {'uses ' * usage}origin description"
+    return listing("commands", data, columns, "No commands here.")
 
 
 @command()

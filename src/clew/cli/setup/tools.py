@@ -36,13 +36,7 @@ def tools(face: str, *, everything: bool, **chosen: tuple[str, ...] | bool) -> O
     offered = offered_tools(FACES[face], options)
     rows = [_row(name, tool) for name, tool in offered.items()]
     tokens = sum(shown_tokens(name, tool) for name, tool in offered.items())
-    table = Table(
-        ("tool", "toolset", "effect", "tokens", "description"),
-        tuple(
-            tuple(str(row[key]) for key in ("name", "toolset", "effect", "tokens", "description"))
-            for row in rows
-        ),
-    )
+    table = Table.of("tool:name toolset effect tokens description", rows)
     summary = f"{len(rows)} tools, about {tokens} tokens for a model to read."
     return Outcome({"face": face, "tools": rows, "tokens": tokens}, (table, summary))
 

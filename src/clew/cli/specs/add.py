@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from clew.catalog.command_table import CRITERION_COMMANDS
-from clew.cli.core.app import LazyGroup, OutcomeCommand, command
+from clew.cli.core.app import OutcomeCommand, command
 from clew.cli.core.options import flag, option, project_option, repeatable, spec_argument
 from clew.cli.core.streams import read_text
 from clew.cli.specs.edit import ACTOR, message, set_box
@@ -15,12 +14,6 @@ from clew.cli.specs.read import opened
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome
 
-criterion = LazyGroup(
-    name="criterion",
-    entries=CRITERION_COMMANDS,
-    help="Acceptance criteria: what must hold when a spec is done.",
-    no_args_is_help=True,
-)
 _ORDER = "order of criteria and checks"
 
 

@@ -232,9 +232,9 @@ def template(name: str | None, project: str | None) -> Outcome:
         text = regular_text(found.path)
         return Outcome(found.as_json(), (text.rstrip("\n"),))
     templates, problems = list_templates(paths)
-    rows = tuple((t.name, t.scope, t.description) for t in templates)
-    listed: str | Table = Table(("name", "from", "description"), rows) if rows else "No templates."
-    data = {"templates": [t.as_json() for t in templates], "problems": problems}
+    found = [template.as_json() for template in templates]
+    listed = Table.of("name from:scope description", found) if found else "No templates."
+    data = {"templates": found, "problems": problems}
     return Outcome(data, (listed, *(f"warning: {problem}" for problem in problems)))
 
 
@@ -246,21 +246,17 @@ def config(*, validate: bool, project: str | None) -> Outcome:
     from clew.specs.store.settings import KEYS
 
     settings = opened(project).config()
-    rows = []
+    found = []
     for name, setting in KEYS.items():
-        path = tuple(name.split("."))
-        said = None if "*" in path else settings.value(*path)
+        path = name.split(".")
         if "*" not in path:
-            rows.append((name, _shown(setting.default if said is None else said),
-                         settings.origin(*path)))  # fmt: skip
+            said = settings.value(*path)
+            value = _shown(setting.default if said is None else said)
+            found.append({"key": name, "value": value, "origin": settings.origin(*path)})
     warnings = [str(warning) for warning in settings.warnings]
-    data = {"settings": [dict(zip(("key", "value", "origin"), row, strict=True)) for row in rows]}
-    lines = [f"warning: {warning}" for warning in warnings]
-    return Outcome(
-        {**data, "warnings": warnings},
-        (Table(("key", "value", "from"), tuple(rows)), *lines),
-        exit_code=1 if validate and warnings else 0,
-    )
+    parts = (Table.of("key value from:origin", found), *(f"warning: {one}" for one in warnings))
+    data = {"settings": found, "warnings": warnings}
+    return Outcome(data, parts, exit_code=1 if validate and warnings else 0)
 
 
 def _shown(value: object) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from clew.catalog.command_table import SPEC_COMMANDS, WORK_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.hints import own_commands
 from clew.cli.core.options import (
     choice,
@@ -32,12 +31,6 @@ from clew.specs.store.store import SpecStore
 from clew.work.workspace import Workspace
 
 _WATCH_SECONDS = 3.0
-spec = LazyGroup(
-    name="spec",
-    entries={**SPEC_COMMANDS, **WORK_COMMANDS},
-    help="Specs: Markdown files with a task and its acceptance criteria.",
-    no_args_is_help=True,
-)
 
 
 def opened(project: str | None) -> SpecStore:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from clew.catalog.command_table import WORKTREE_COMMANDS
-from clew.cli.core.app import LazyGroup, command
+from clew.cli.core.app import command
 from clew.cli.core.options import flag, option, project_option, spec_argument, specs_argument
 from clew.cli.core.streams import say, write_out
 from clew.cli.specs.read import opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.call import Call
 from clew.kit.errors import NotFound, UsageError
-from clew.kit.outcome import Hint, Outcome, Table
+from clew.kit.outcome import Hint, Outcome, Table, listing
 from clew.specs.query.commands import settings_commands
 from clew.specs.store.store import SpecStore
 from clew.work.merging.preconditions import Branch
@@ -91,11 +91,9 @@ def _merge_outcome(results: list[MergeResult]) -> Outcome:
 
 def _branch_list(found: list[Branch], *, only_due: bool) -> Outcome:
     shown = [branch for branch in found if branch.is_due or not only_due]
-    rows = tuple((b.spec_id, b.state, str(b.commits), b.branch, b.note) for b in shown)
-    names = ("spec_id", "branch", "state", "note", "commits", "conflict_spec")
-    data = [{**{n: getattr(b, n) for n in names}, "files": list(b.files)} for b in shown]
-    table = Table(("id", "state", "commits", "branch", "note"), rows)
-    return Outcome({"branches": data}, (table if rows else "No branches of specs.",))
+    data = [{**asdict(branch), "files": list(branch.files)} for branch in shown]
+    columns = "id:spec_id state commits branch note"
+    return listing("branches", data, columns, "No branches of specs.")
 
 
 def _first(note: str | None) -> str:
@@ -213,14 +211,6 @@ def split(spec_id: str, *, undo: bool, project: str | None, **given: Any) -> Out
     return Outcome(done, (f"{done['message']} (by {done['method']}).", table, *warnings))
 
 
-worktree = LazyGroup(
-    name="worktree",
-    entries=WORKTREE_COMMANDS,
-    help="The worktrees in which agents work on specs.",
-    no_args_is_help=True,
-)
-
-
 @command(name="status")
 @project_option
 def worktree_status(project: str | None) -> Outcome:
@@ -251,12 +241,11 @@ def cleanup(ids: tuple[str, ...], *, force: bool, dry_run: bool, project: str | 
         if not dry_run:
             give_consent(work, settings_commands(config), "clew cleanup")
         found = clean_up(work, config, names, force=force, dry_run=dry_run)
-    rows = tuple((item.spec_id, item.deed, item.note, item.path) for item in found)
-    parts: list[str | Table] = [Table(("id", "worktree", "note", "path"), rows)] if rows else []
-    parts += [f"{item.spec_id}: kept {', '.join(item.kept)}" for item in found if item.kept]
+    data = [item.as_json() for item in found]
+    shown = listing("worktrees", data, "id:spec_id worktree:deed note path", "No worktrees.")
+    kept = [f"{item.spec_id}: kept {', '.join(item.kept)}" for item in found if item.kept]
     refused = bool(ids) and any(item.deed == REFUSED for item in found)
-    data = {"worktrees": [item.as_json() for item in found]}
-    return Outcome(data, tuple(parts or ["No worktrees."]), exit_code=int(refused))
+    return Outcome(shown.data, (*shown.parts, *kept), exit_code=int(refused))
 
 
 def _owned_name(store: SpecStore, name: str) -> str:
