@@ -162,7 +162,7 @@ def page_paths(usual):
     parts = {**usual, "path": "README.md", "name": "x"}
     return [
         re.sub(r"{(\w+)(?::path)?}", lambda part: parts[part[1]], route.path)
-        for route in ROUTES
+        for _, route in ROUTES
         if "GET" in route.methods and not {"static", "live"} & set(route.path.split("/"))
     ]
 

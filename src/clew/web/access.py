@@ -1,14 +1,14 @@
 """What a visitor needs for each page: as `team.identity.needs` says it of tools.
 
 Questions to the index show what the visitor may see. Pages of the project are for those who may see
-its repository, what else is on the machine for administrators. A page without a rule is theirs too.
+its repository, what else is on the machine for administrators.
 """
 
 from __future__ import annotations
 
 import inspect
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
@@ -21,63 +21,34 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+# What a page shows: to everybody, of the index, of the project, of the repository that its form
+# names, of the machine.
 EVERYBODY, INDEX, PROJECT, NAMED, MACHINE = "everybody", "index", "project", "named", "machine"
-_REACH = {
-    "/static/{name}": EVERYBODY,
-    "/": INDEX,  # whoever may not see the project is led to the history
-    "/live": PROJECT,
-    "/specs": PROJECT,
-    "/specs/{spec_id}": PROJECT,
-    "/specs/{spec_id}/live": PROJECT,
-    "/specs/{spec_id}/move": PROJECT,
-    "/specs/{spec_id}/edit": PROJECT,
-    "/specs/{spec_id}/do/{action}": PROJECT,
-    "/thread": PROJECT,
-    "/documents": PROJECT,
-    "/documents/{path:path}": PROJECT,
-    "/commits/{sha}": PROJECT,
-    "/commits/{sha}/in/{repo:path}": INDEX,
-    "/history": INDEX,
-    "/file": INDEX,
-    "/pulse": INDEX,
-    "/fleet": INDEX,
-    "/fleet/live": INDEX,
-    "/fleet/orders/{order_id:int}": INDEX,
-    "/fleet/commands/{action}": NAMED,  # in the repository that the form names
-}
 _WORK = {"start", "pause", "takeover", "release", "merge", "cancel"}
 _ADMIN = {"trust"}
 
 
-class PageNeed(NamedTuple):
-    """What a request needs."""
-
-    scope: str
-    reach: str
-
-
-def need_of(path: str, method: str, action: str) -> PageNeed:
-    """What a request to a route needs."""
-    reach = _REACH.get(path, MACHINE)
+def _scope(reach: str, method: str, action: str) -> str:
+    """What a visitor must be allowed to do for a request to a page."""
     if reach in (NAMED, MACHINE) or action in _ADMIN:
-        return PageNeed("admin", reach)
+        return "admin"
     if method in ("GET", "HEAD"):
-        return PageNeed("read", reach)
-    return PageNeed("work" if action in _WORK else "write", reach)
+        return "read"
+    return "work" if action in _WORK else "write"
 
 
-def admitted(route: Route) -> Route:
+def admitted(route: Route, reach: str) -> Route:
     """The route behind a check of who asks; what is changed there is in a team's audit."""
     endpoint: Callable[[Request], Response] = route.endpoint
 
     def checked(request: Request) -> Response:
-        _check(request, route.path)
+        _check(request, reach)
         with _audited(request, endpoint.__name__):
             return endpoint(request)
 
     async def checked_stream(request: Request) -> Response:
-        _check(request, route.path)
-        request.state.path = route.path
+        _check(request, reach)
+        request.state.reach = reach
         return await endpoint(request)  # type: ignore[misc, no-any-return]
 
     is_stream = inspect.iscoroutinefunction(endpoint)
@@ -90,27 +61,27 @@ async def still_allowed(request: Request) -> bool:
     if request.state.visitor is None:
         return False
     try:
-        _check(request, request.state.path)
+        _check(request, request.state.reach)
     except NotAllowed:
         return False
     return True
 
 
-def _check(request: Request, path: str) -> None:
-    site, action = site_of(request), request.path_params.get("action", "")
-    need = need_of(path, request.method, action)
+def _check(request: Request, reach: str) -> None:
+    site = site_of(request)
+    scope = _scope(reach, request.method, request.path_params.get("action", ""))
     named = form_of(request).get("project", "")
     may = site.visitor.may
     is_allowed = {
         EVERYBODY: True,
         INDEX: True,  # the index itself shows no more than the visitor may see
-        PROJECT: site.shows_project(need.scope),
-        NAMED: may(need.scope, named),
-        MACHINE: site.is_export or may(need.scope),
-    }[need.reach]
+        PROJECT: site.shows_project(scope),
+        NAMED: may(scope, named),
+        MACHINE: site.is_export or may(scope),
+    }[reach]
     if not is_allowed:
-        where = {PROJECT: " in the project of this board", NAMED: " there"}.get(need.reach, "")
-        raise NotAllowed(f"Your groups may not '{need.scope}'{where}", "Ask your administrator.")
+        where = {PROJECT: " in the project of this board", NAMED: " there"}.get(reach, "")
+        raise NotAllowed(f"Your groups may not '{scope}'{where}", "Ask your administrator.")
 
 
 def _audited(request: Request, name: str) -> AbstractContextManager[None]:

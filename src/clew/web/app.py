@@ -16,7 +16,7 @@ from clew.protocol.http.guard import bare_host
 from clew.protocol.http.server import Server, door, url_of
 from clew.protocol.kernel.kernel import report_bug
 from clew.web import live
-from clew.web.access import admitted
+from clew.web.access import EVERYBODY, INDEX, MACHINE, NAMED, PROJECT, admitted
 from clew.web.pages import (
     board,
     commands,
@@ -28,6 +28,7 @@ from clew.web.pages import (
     pulse,
     sessions,
     spec,
+    spec_actions,
     thread,
 )
 from clew.web.security import Guard, TokenDoor
@@ -58,29 +59,41 @@ def static(request: Request) -> Response:
     return Response(known[name].read_bytes(), media_type=kind, headers=headers)
 
 
-ROUTES = [
-    Route("/static/{name}", static),
-    Route("/live", live.board_events),
-    Route("/specs/{spec_id}/live", live.spec_events),
-    Route("/fleet/live", live.fleet_events),
-    *board.ROUTES,
-    *spec.ROUTES,
-    *history.ROUTES,
-    *commit.ROUTES,
-    *file.ROUTES,
-    *thread.ROUTES,
-    *documents.ROUTES,
-    *commands.ROUTES,
-    *pulse.ROUTES,
-    *sessions.ROUTES,
-    *fleet.ROUTES,
-]
+_POST = ["POST"]
+# Every page, and what a visitor must be allowed to see for it.
+ROUTES = (
+    (EVERYBODY, Route("/static/{name}", static)),
+    (PROJECT, Route("/live", live.board_events)),
+    (PROJECT, Route("/specs/{spec_id}/live", live.spec_events)),
+    (INDEX, Route("/fleet/live", live.fleet_events)),
+    (INDEX, Route("/", board.board)),  # whoever may not see the project is led to the history
+    (PROJECT, Route("/specs", board.add, methods=_POST)),
+    (PROJECT, Route("/specs/{spec_id}/move", board.move, methods=_POST)),
+    (PROJECT, Route("/specs/{spec_id}", spec.show)),
+    (PROJECT, Route("/specs/{spec_id}/edit", spec.edit)),
+    (PROJECT, Route("/specs/{spec_id}/edit", spec.save, methods=_POST)),
+    (PROJECT, Route("/specs/{spec_id}/do/{action}", spec_actions.act, methods=_POST)),
+    (INDEX, Route("/history", history.search)),
+    (PROJECT, Route("/commits/{sha}", commit.here)),
+    (INDEX, Route("/commits/{sha}/in/{repo:path}", commit.show)),
+    (INDEX, Route("/file", file.show)),
+    (PROJECT, Route("/thread", thread.show)),
+    (PROJECT, Route("/documents", documents.browse)),
+    (PROJECT, Route("/documents/{path:path}", documents.show)),
+    (MACHINE, Route("/commands", commands.browse)),
+    (MACHINE, Route("/commands/{c1}/{c2}/{c3}", commands.show)),
+    (INDEX, Route("/pulse", pulse.show)),
+    (MACHINE, Route("/sessions/{name}", sessions.show)),
+    (INDEX, Route("/fleet", fleet.show)),
+    (INDEX, Route("/fleet/orders/{order_id:int}", fleet.show_order)),
+    (NAMED, Route("/fleet/commands/{action}", fleet.decide, methods=_POST)),
+)
 
 
 def build_app(site: Site) -> Starlette:
     """The pages of a site, without the checks before them."""
     app = Starlette(
-        routes=[admitted(route) for route in ROUTES],
+        routes=[admitted(route, reach) for reach, route in ROUTES],
         exception_handlers={
             ClewError: _refusal,  # type: ignore[dict-item]
             HTTPException: _no_page,  # type: ignore[dict-item]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from clew.kit.errors import Conflict, Invalid, NotFound
 from clew.web.site import ACTOR, back_to, form_of, page, site_of, state_word, wants_data
@@ -139,10 +138,3 @@ def _more_url(request: Request, column: str, total: int) -> str:
     now = int(shown) if shown.isdecimal() and len(shown) < 6 else 0
     pairs[f"most_{column}"] = str(min(total, max(now, 30) + _MORE, _MOST))
     return f"/?{urlencode(pairs)}"
-
-
-ROUTES = [
-    Route("/", board),
-    Route("/specs", add, methods=["POST"]),
-    Route("/specs/{spec_id}/move", move, methods=["POST"]),
-]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.kit.errors import ClewError, NotFound
 from clew.web.site import page, site_of
 
@@ -107,9 +105,3 @@ def _hits(site: Site, query: str) -> list[dict[str, Any]]:
 
 def _settings(site: Site) -> dict[str, str]:
     return {**site.settings, "project": str(site.root)}
-
-
-ROUTES = [
-    Route("/commands", browse),
-    Route("/commands/{c1}/{c2}/{c3}", show),
-]

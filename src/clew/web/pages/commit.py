@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import RedirectResponse
-from starlette.routing import Route
 
 from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, run_git
@@ -142,9 +141,3 @@ def _from_git(root: Path, sha: str) -> tuple[dict[str, Any], str]:
             {"path": path, "status": status, "old_path": old} for path, status, old in found.files
         ],
     }, patch[:_MOST_BYTES].decode("utf-8", "replace")
-
-
-ROUTES = [
-    Route("/commits/{sha}", here),
-    Route("/commits/{sha}/in/{repo:path}", show),
-]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.kit.errors import ClewError, NotFound
 from clew.web.site import page, site_of
 
@@ -111,9 +109,3 @@ def _without_title(text: str) -> str:
         text = text.partition("\n---\n")[2] or text
     first, _, rest = text.lstrip("\n").partition("\n")
     return rest if first.startswith("# ") else text
-
-
-ROUTES = [
-    Route("/documents", browse),
-    Route("/documents/{path:path}", show),
-]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.kit.errors import ClewError, Invalid
 from clew.web.site import page, site_of
 
@@ -84,6 +82,3 @@ def _rows(lines: list[str], blamed: list[dict[str, Any]]) -> list[dict[str, Any]
         shade = not shade if entry else shade
         rows.append({"number": number, "text": text[:_LONGEST_LINE], "by": entry, "shade": shade})
     return rows
-
-
-ROUTES = [Route("/file", show)]

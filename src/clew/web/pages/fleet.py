@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
-
 from clew.kit.errors import NotFound
 from clew.specs.store.consent import readable
 from clew.web.site import back_to, form_of, page, site_of
@@ -47,10 +45,3 @@ def decide(request: Request) -> Response:
         consent.decide(action, project, hashes, site.visitor.person or "the operator of the board")
     count = f"{len(hashes)} command{'s' if len(hashes) != 1 else ''}"
     return back_to("/fleet", f"{_DONE[action]}: {count} of {project}")
-
-
-ROUTES = [
-    Route("/fleet", show),
-    Route("/fleet/orders/{order_id:int}", show_order),
-    Route("/fleet/commands/{action}", decide, methods=["POST"]),
-]

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
-from starlette.routing import Route
 
 from clew.kit.errors import ClewError, Unavailable
 from clew.web.site import page, site_of
@@ -123,6 +122,3 @@ def highlighted(text: str, query: Query | None) -> Markup:
         parts += [str(escape(text[at:begin])), "<mark>", str(escape(text[begin:end])), "</mark>"]
         at = end
     return Markup("".join([*parts, str(escape(text[at:]))]))  # noqa: S704 - every part is escaped
-
-
-ROUTES = [Route("/history", search)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.kit.errors import ClewError
 from clew.kit.times import day_text
 from clew.web.site import page, seconds_of, site_of
@@ -189,6 +187,3 @@ def _cost(site: Site) -> dict[str, Any] | None:
 
 def _short(path: str, most: int = _LETTERS) -> str:
     return path if len(path) <= most else f"…{path[-most + 1 :]}"
-
-
-ROUTES = [Route("/pulse", show)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
-
 from clew.kit.errors import NotFound
 from clew.web.site import page, site_of
 
@@ -29,6 +27,3 @@ def show(request: Request) -> Response:
             raise NotFound("This session belongs to another project")
         turns = index.turns(session.id)
     return page(request, "session.html", here="history", session=session, turns=turns)
-
-
-ROUTES = [Route("/sessions/{name}", show)]

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.kit.errors import Conflict
-from clew.web.pages import spec_actions
 from clew.web.site import ACTOR, back_to, form_of, page, path_part, site_of
 
 if TYPE_CHECKING:
@@ -146,11 +143,3 @@ def _both(request: Request, now: Spec, given: str, lists: dict[str, str]) -> Res
 
 def _words(text: str) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-
-
-ROUTES = [
-    Route("/specs/{spec_id}", show),
-    Route("/specs/{spec_id}/edit", edit),
-    Route("/specs/{spec_id}/edit", save, methods=["POST"]),
-    *spec_actions.ROUTES,
-]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
-
 from clew.kit.errors import ClewError, Conflict, Invalid
 from clew.web.pages.board import move_spec
 from clew.web.site import ACTOR, back_to, form_of, path_part, site_of
@@ -205,4 +203,3 @@ ACTIONS: dict[str, Action] = {
     "archive": _archive,
     "merge": _merge,
 }
-ROUTES = [Route("/specs/{spec_id}/do/{action}", act, methods=["POST"])]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.routing import Route
-
 from clew.web.site import page, path_part, site_of, url
 
 if TYPE_CHECKING:
@@ -141,6 +139,3 @@ def _file_address(name: str, repo: str) -> str:
 
 def _target(path: str, line: str) -> str:
     return f"{path}:{line}" if path and line.isdecimal() else path
-
-
-ROUTES = [Route("/thread", show)]
