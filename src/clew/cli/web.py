@@ -162,9 +162,10 @@ def _export(site: Site, directory: str) -> Outcome:
 
     if not directory:
         raise UsageError("--export needs a directory")
-    done = export_site(site, Path(directory))
-    text = f"Wrote {done.pages} pages to {done.directory}. Open {done.directory / 'index.html'}."
-    return Outcome({"directory": str(done.directory), "pages": done.pages}, (text,))
+    place = Path(directory).absolute()
+    pages = export_site(site, place)
+    text = f"Wrote {pages} pages to {place}. Open {place / 'index.html'}."
+    return Outcome({"directory": str(place), "pages": pages}, (text,))
 
 
 def _open_soon(host: str, listener: socket, token: str) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from html import unescape
 from importlib.resources import files
 from pathlib import Path
@@ -36,17 +35,8 @@ _LEFT_OUT = re.compile(r"/specs/[^/]+/(?:edit|live)|/commits/[^/]+$")
 _MARK = ".clew-export"
 
 
-@dataclass(frozen=True)
-class Exported:
-    """Where the site is, and how many pages it has."""
-
-    directory: Path
-    pages: int
-
-
-def export_site(site: Site, directory: Path) -> Exported:
-    """Write every page that can be reached from the board."""
-    directory = directory.absolute()
+def export_site(site: Site, directory: Path) -> int:
+    """Write every page that can be reached from the board; how many there are."""
     if directory.is_dir() and any(directory.iterdir()) and not (directory / _MARK).exists():
         raise Conflict(
             f"{directory} is not empty, and was not written by an export",
@@ -61,7 +51,7 @@ def export_site(site: Site, directory: Path) -> Exported:
     for entry in files("clew.web").joinpath("static").iterdir():
         if entry.name.endswith((".css", ".svg")):
             write_atomic(directory / "static" / entry.name, entry.read_bytes())
-    return Exported(directory, len(pages))
+    return len(pages)
 
 
 def file_name(address: str) -> str:

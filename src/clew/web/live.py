@@ -44,7 +44,7 @@ class Hub:
         self._site = site
         self._queues: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self._task: asyncio.Task[None] | None = None
-        self._closed = False
+        self.is_closed = False  # the server stops
         self._looked = asyncio.Event()
         self._state: object = None
         self._lines: dict[str, str] = {}
@@ -54,13 +54,13 @@ class Hub:
         """A queue of what happens after this returns; None is its end."""
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(_MOST_WAITING)
         self._queues.add(queue)
-        if self._closed:
+        if self.is_closed:
             queue.put_nowait(None)
         elif self._task is None or self._task.done():
             self._looked.clear()
             self._task = asyncio.create_task(self._look())
         try:
-            if not self._closed:
+            if not self.is_closed:
                 await self._looked.wait()
         except asyncio.CancelledError:
             self.leave(queue)
@@ -73,22 +73,17 @@ class Hub:
 
     def close(self) -> None:
         """End every stream: the server stops."""
-        self._closed = True
+        self.is_closed = True
         for queue in self._queues:
             with suppress(asyncio.QueueFull):
                 queue.put_nowait(None)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the server stops."""
-        return self._closed
 
     async def _look(self) -> None:
         try:
             self._state, self._lines = await run_in_threadpool(self._state_now)
         finally:
             self._looked.set()
-        while self._queues and not self._closed:
+        while self._queues and not self.is_closed:
             await asyncio.sleep(LOOK_SECONDS)
             state, lines = await run_in_threadpool(self._state_now)
             if state != self._state:

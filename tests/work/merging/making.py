@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from clew.specs.store.store import SpecStore
-from clew.work.merging.queue import MergeOptions, Merger
+from clew.work.merging.queue import Merger
 from clew.work.model import WorktreeSettings
 from clew.work.workspace import Workspace
 from clew.work.worktrees.worktrees import prepare
@@ -73,7 +73,7 @@ class Shop:
 
     def merge(self, *ids, **options):
         """Merge these specs; one result if there is one spec."""
-        results = self.merger().merge(ids, MergeOptions(**options))
+        results = self.merger().merge(ids, **options)
         return results[0] if len(ids) == 1 else results
 
     def entry(self, spec_id):

@@ -165,7 +165,7 @@ def test_a_spec_nobody_works_on_is_taken_over_only_by_force(house):
 def test_a_failed_run_is_taken_over_by_force_and_finished_by_hand(house):
     house.spec("001", "edit a.txt", "leave 3")
     run = house.done("001")
-    assert take_over(house.work, "001", force=True).facts.run.phase == "held"
+    assert take_over(house.work, "001", force=True).run.phase == "held"
     worktree = Path(run.worktree)
     house.repo.git("-C", str(worktree), "add", "a.txt")
     house.repo.git("-C", str(worktree), "commit", "-m", "by hand")

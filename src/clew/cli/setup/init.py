@@ -132,11 +132,12 @@ def _target(name: str, scope: Scope | None, face: str, root: Path | None) -> Tar
     return make_target(host, chosen, FACES[face], root)
 
 
-def _no_project() -> NotFound:
-    return NotFound(
-        f"No project found in {Path.cwd()} or above it",
-        "Run in a git repository, name one with --project, or use --scope user.",
-    )
+_ELSEWHERE = "Run in a git repository, name one with --project, or use --scope user."
+_ALL_OF_THEM = "Run in the project, name it with --project, or undo everything with --all."
+
+
+def _no_project(hint: str = _ELSEWHERE) -> NotFound:
+    return NotFound(f"No project found in {Path.cwd()} or above it", hint)
 
 
 def _say(*lines: str) -> None:
@@ -270,9 +271,8 @@ def _table(
         for target, item in zip(plan.targets, hosts, strict=True)
     ]
     for item in files:
-        remark = "" if item["status"] == "failed" else item["problem"] or ""
-        what = "Skill" if item["kind"] == "skill" else AGENTS_FILE
-        rows.append((what, short(Path(item["path"])), _word(item, dry_run=dry_run), remark))
+        remark = None if item["status"] == "failed" else item["problem"]
+        rows.append(_row(item, remark, dry_run=dry_run))
     return Table(_COLUMNS, tuple(rows))
 
 
@@ -338,7 +338,7 @@ def uninit(*, everything: bool, project: str | None, dry_run: bool) -> Outcome:
     """
     root = None if everything and not project else checkout_root_or_none(project)
     if root is None and not everything:
-        raise _no_project_to_undo()
+        raise _no_project(_ALL_OF_THEM)
     actions = undo(root, everything=everything, dry_run=dry_run)
     failed = any(action["status"] == "failed" for action in actions)
     left = [] if everything else left_over(actions)
@@ -347,32 +347,17 @@ def uninit(*, everything: bool, project: str | None, dry_run: bool) -> Outcome:
     return Outcome(data, tuple(parts), int(failed))
 
 
-def _no_project_to_undo() -> NotFound:
-    return NotFound(
-        f"No project found in {Path.cwd()} or above it",
-        "Run in the project, name it with --project, or undo everything with --all.",
-    )
-
-
 def _undone_parts(actions: list[dict[str, Any]], *, dry_run: bool) -> list[str | Table]:
     if not actions:
         return ["Nothing to undo here."]
-    rows = tuple(
-        (
-            _what(action),
-            short(Path(action["path"])),
-            _word(action, dry_run=dry_run),
-            action["problem"] or "",
-        )
-        for action in actions
-    )
-    return [Table(_COLUMNS, rows)]
+    return [Table(_COLUMNS, tuple(_row(one, one["problem"], dry_run=dry_run) for one in actions))]
 
 
-def _what(action: dict[str, Any]) -> str:
-    if action["kind"] == "host":
-        return _entry(action)
-    return "Skill" if action["kind"] == "skill" else AGENTS_FILE
+def _row(item: dict[str, Any], remark: str | None, *, dry_run: bool) -> tuple[str, str, str, str]:
+    """A text of ours, or an entry with a host: what and where it is, and what became of it."""
+    text = "Skill" if item["kind"] == "skill" else AGENTS_FILE
+    what = _entry(item) if item["kind"] == "host" else text
+    return what, short(Path(item["path"])), _word(item, dry_run=dry_run), remark or ""
 
 
 def _entry(item: dict[str, Any]) -> str:

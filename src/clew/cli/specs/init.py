@@ -12,7 +12,6 @@ from clew.cli.core.app import command
 from clew.cli.core.options import flag, option, project_option
 from clew.cli.setup.init import is_interactive
 from clew.hosts.model import Scope
-from clew.hosts.register import Report
 from clew.hosts.table import HOSTS
 from clew.kit.errors import NotFound
 from clew.kit.outcome import Hint, Outcome
@@ -56,6 +55,7 @@ def init(  # noqa: PLR0913 - one parameter per option
 ) -> Outcome:
     """Set this project up for specs. On a terminal it asks; elsewhere the options decide."""
     from clew.specs.change.init import initialize, project_name
+    from clew.work.agents.prompt import bundled_prompts
 
     root = _root(project)
     fresh = not ProjectPaths(root).has_specs
@@ -66,7 +66,7 @@ def init(  # noqa: PLR0913 - one parameter per option
         name=name,
         provider=provider,
         model=model,
-        prompts={} if minimal else _bundled(),
+        prompts={} if minimal else bundled_prompts(),
         overwrite_prompts=force_overwrite,
     )
     notes = _git_notes(root, silent=silent, merge_driver=merge_driver and not silent)
@@ -74,16 +74,14 @@ def init(  # noqa: PLR0913 - one parameter per option
     words = "Initialized chant" if made.created else "Chant is already initialized"
     lines = [f"{words} in {root / '.chant'}", *(f"  wrote {path}" for path in made.written)]
     lines += notes
-    for agent, state, path, after in registered:
-        lines += [f"  {agent}: {state} ({path})", f"    {after}"]
+    for one in registered:
+        lines += ["  {agent}: {status} ({path})".format(**one), f"    {one['next']}"]
     lines.append(Hint('Next: chant add "what is to be done"'))
     data: dict[str, Any] = {
         "project": str(root),
         "created": made.created,
         "written": made.written,
-        "agents": [
-            dict(zip(("agent", "status", "path", "next"), one, strict=True)) for one in registered
-        ],
+        "agents": registered,
     }
     return Outcome(data, tuple(lines))
 
@@ -97,12 +95,6 @@ def _root(project: str | None) -> Path:
         if project:
             raise
         return Path.cwd()
-
-
-def _bundled() -> dict[str, str]:
-    from clew.work.agents.prompt import bundled_prompts
-
-    return bundled_prompts()
 
 
 def _git_notes(root: Path, *, silent: bool, merge_driver: bool) -> list[str]:
@@ -122,16 +114,20 @@ def _ask(proposed: str) -> tuple[str, tuple[str, ...]]:
     return name, () if agent == "none" else (agent,)
 
 
-def _register(agent: str, root: Path) -> tuple[str, str, str, str]:
+def _register(agent: str, root: Path) -> dict[str, str]:
     from clew.hosts.paths import short
     from clew.hosts.register import make_target, register
 
     host = HOSTS[_AGENTS[agent]]
     scope: Scope | None = "project" if host.project_files else None
     target = make_target(host, scope, FACES["chant"], root)
-    report: Report = register(target)
-    after = host.next_for(target.scope, target.face.name)
-    return agent, _SHOWN.get(report.status, report.status), short(target.path), after
+    status = register(target).status
+    return {
+        "agent": agent,
+        "status": _SHOWN.get(status, status),
+        "path": short(target.path),
+        "next": host.next_for(target.scope, target.face.name),
+    }
 
 
 @command()

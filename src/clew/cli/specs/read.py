@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,10 +28,12 @@ from clew.cli.core.streams import write_out
 from clew.cli.specs.repos import repos_options, stores_of
 from clew.cli.team import fleet_now, fleet_table
 from clew.kit.outcome import Outcome, Table
+from clew.specs.query.logs import LogPage
 from clew.specs.store.store import SpecStore
 from clew.work.workspace import Workspace
 
 _WATCH_SECONDS = 3.0
+_FOLLOW_SECONDS = 0.3
 
 
 def opened(project: str | None) -> SpecStore:
@@ -372,17 +375,21 @@ def log(
     offset = latest_run_offset(path, full) if run and offset is None else offset
     page = read_log(path, full, lines=lines, offset=offset, since=since)
     if follow:
-        _follow(path, full, page.content, page.byte_offset)
+        follow_log(path, full, page)
     return Outcome({"spec_id": full, **page._asdict()}, (page.content.rstrip("\n"),))
 
 
-def _follow(path: Any, spec_id: str, content: str, offset: int) -> None:
-    """Print what comes, until somebody stops it."""
+def follow_log(
+    path: Path, spec_id: str, page: LogPage, is_over: Callable[[], bool] = lambda: False
+) -> int:
+    """Print this page and what comes, until it is over or somebody stops it; how far that was."""
     from clew.specs.query.logs import read_log
 
     while True:
-        write_out(content, end="")
-        page = read_log(path, spec_id, lines=1000, offset=offset)
-        content, offset = page.content, page.byte_offset
-        if not content:
-            time.sleep(0.3)
+        write_out(page.content, end="")
+        was_over = is_over()  # before the look: what came until then is printed
+        page = read_log(path, spec_id, lines=1000, offset=page.byte_offset)
+        if not page.content:
+            if was_over:
+                return page.byte_offset
+            time.sleep(_FOLLOW_SECONDS)

@@ -46,7 +46,7 @@ def merge(
     Exit code 0 if all of them were merged, else 1.
     """
     from clew.work.merging.preconditions import branches, expanded
-    from clew.work.merging.queue import MergeOptions, Merger
+    from clew.work.merging.queue import Merger
     from clew.work.processes.child import Signals
 
     only_list = given["only_list"]
@@ -63,10 +63,13 @@ def merge(
         if dry_run:
             return _branch_list([b for b in found if b.spec_id in wanted], only_due=False)
         give_consent(work, settings_commands(config), "clew merge")
-        options = MergeOptions("rebase" if given["rebase"] else None, given["delete_branch"])
         with Signals().noted() as signals:
             merger = Merger(work, config, _say, lambda: signals.stop_asked)
-            results = merger.merge(list(dict.fromkeys(wanted)), options)
+            results = merger.merge(
+                list(dict.fromkeys(wanted)),
+                strategy="rebase" if given["rebase"] else None,
+                delete_branch=given["delete_branch"],
+            )
             if merge_all:
                 known = {result.spec_id for result in results}
                 results += [one for one in merger.work_off() if one.spec_id not in known]

@@ -21,8 +21,8 @@ from clew.cli.core.options import (
     spec_argument,
     specs_argument,
 )
-from clew.cli.core.streams import say, write_out
-from clew.cli.specs.read import opened, opened_work
+from clew.cli.core.streams import say
+from clew.cli.specs.read import follow_log, opened, opened_work
 from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
@@ -31,9 +31,6 @@ from clew.work.journal.sqlite import Journal
 from clew.work.model import Run
 from clew.work.scheduling.start import Begun, Mode
 from clew.work.workspace import Workspace
-
-_FOLLOW_SECONDS = 0.3
-
 
 _on_agent = combined(
     flag("--approved-only", "Approve nothing by this: run only commands that are approved."),
@@ -360,26 +357,12 @@ def logs(
 
     with opened_work(project) as work:
         full = work.store.load(spec_id).id
-        page = read_log(work.paths.log_file(full), full, lines=lines, since=since)
+        path = work.paths.log_file(full)
+        page = read_log(path, full, lines=lines, since=since)
         if not follow:
             return Outcome({"spec_id": full, **page._asdict()}, (page.content.rstrip("\n"),))
-        offset = _follow_log(work, full, page.content, page.byte_offset)
+        offset = follow_log(path, full, page, lambda: not _is_worked_on(work, full))
     return Outcome({"spec_id": full, "byte_offset": offset})
-
-
-def _follow_log(work: Workspace, spec_id: str, content: str, offset: int) -> int:
-    """Print what comes until nobody works on the spec any more; how far that was."""
-    from clew.specs.query.logs import read_log
-
-    while True:
-        write_out(content, end="")
-        is_over = not _is_worked_on(work, spec_id)
-        page = read_log(work.paths.log_file(spec_id), spec_id, lines=1000, offset=offset)
-        content, offset = page.content, page.byte_offset
-        if not content and is_over:
-            return offset
-        if not content:
-            time.sleep(_FOLLOW_SECONDS)
 
 
 def _is_worked_on(work: Workspace, spec_id: str) -> bool:

@@ -57,8 +57,7 @@ def _take_over(site: Site, spec: Spec, form: dict[str, str]) -> str:
     from clew.work.runs.stop import take_over
 
     with site.workspace() as work:
-        taken = take_over(work, spec.id)
-    place = taken.facts.worktree
+        place = take_over(work, spec.id).worktree
     return f"It is yours. The work is in {place}" if place else "It is yours."
 
 

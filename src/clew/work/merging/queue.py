@@ -64,14 +64,6 @@ _LEFTOVER_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class MergeOptions:
-    """How to merge; None leaves it to the configuration."""
-
-    strategy: str | None = None
-    delete_branch: bool = False
-
-
-@dataclass(frozen=True)
 class MergeResult:
     """How one branch fared."""
 
@@ -104,16 +96,21 @@ class Merger:
     say: Callable[[str], None] = field(default=lambda _: None)
     stop: Callable[[], bool] = field(default=lambda: False)
 
-    def merge(self, ids: Sequence[str], options: MergeOptions | None = None) -> list[MergeResult]:
-        """Queue these specs and merge them, in this order; what cannot be merged is reported."""
-        options = options or MergeOptions()
+    def merge(
+        self, ids: Sequence[str], *, strategy: str | None = None, delete_branch: bool = False
+    ) -> list[MergeResult]:
+        """Queue these specs and merge them, in this order; what cannot be merged is reported.
+
+        Without a strategy, the configured one is used.
+        """
+        strategy = strategy or self.config.text("merge", "strategy") or "merge"
         results: list[MergeResult] = []
         with self._alone():
             recover_entries(self.work)
             numbers = []
             for spec_id in ids:
                 try:
-                    numbers.append(self._add(spec_id, options).number)
+                    numbers.append(self._add(spec_id, strategy, delete_branch).number)
                 except ClewError as error:
                     results.append(self._merged_before(spec_id) or self._refused(spec_id, error))
             results += [self._merge_entry(number) for number in numbers]
@@ -154,15 +151,15 @@ class Merger:
         finally:
             lock.release()
 
-    def _add(self, spec_id: str, options: MergeOptions) -> Merge:
+    def _add(self, spec_id: str, strategy: str, delete_branch: bool) -> Merge:  # noqa: FBT001
         spec = self.work.store.load(spec_id)
         check_mergeable(self.work, self.config, spec, working=True)
         return self.work.journal.queue_merge(
             spec.id,
             branch_of(spec, self.config),
             main_branch(self.work.root, self.config),
-            strategy=options.strategy or self.config.text("merge", "strategy") or "merge",
-            delete_branch=options.delete_branch,
+            strategy=strategy,
+            delete_branch=delete_branch,
         )
 
     def _merge_entry(self, number: int) -> MergeResult:

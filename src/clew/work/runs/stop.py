@@ -63,7 +63,17 @@ class Facts:
     log_tail: str
 
     def as_json(self) -> JsonObject:
-        """The facts by name."""
+        """The documented answer to whoever takes a spec over, and the facts behind it."""
+        return {
+            "spec_id": self.spec.id,
+            "analysis": _analysis(self),
+            "log_tail": self.log_tail,
+            "suggestion": _suggestion(self),
+            "worktree_path": self.worktree,
+            "facts": self._by_name(),
+        }
+
+    def _by_name(self) -> JsonObject:
         criteria = parse_criteria(self.spec.body)
         run = self.run
         return {
@@ -93,7 +103,7 @@ class Facts:
         }
 
 
-def gather(work: Workspace, spec: Spec, run: Run | None) -> Facts:
+def _gather(work: Workspace, spec: Spec, run: Run | None) -> Facts:
     """The facts about a spec and its latest run; what cannot be found out is left out."""
     paths = work.paths
     events = read_events(paths.events_file(spec.id), run.run_id) if run else []
@@ -110,7 +120,7 @@ def gather(work: Workspace, spec: Spec, run: Run | None) -> Facts:
     )
 
 
-def analysis_text(facts: Facts) -> str:
+def _analysis(facts: Facts) -> str:
     """The facts in a few sentences."""
     run, work = facts.run, facts.work
     criteria = parse_criteria(facts.spec.body)
@@ -136,7 +146,7 @@ def analysis_text(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def suggestion_text(facts: Facts) -> str:
+def _suggestion(facts: Facts) -> str:
     """What to do next, with the commands for it."""
     criteria = parse_criteria(facts.spec.body)
     lines = []
@@ -198,25 +208,6 @@ def _listed(names: tuple[str, ...], most: int = 5) -> str:
     return ", ".join(names[:most]) + more
 
 
-@dataclass(frozen=True)
-class Takeover:
-    """A spec in the hands of a person, and what is known about it."""
-
-    spec_id: str
-    facts: Facts
-
-    def as_json(self) -> JsonObject:
-        """The documented answer, and the facts behind it."""
-        return {
-            "spec_id": self.spec_id,
-            "analysis": analysis_text(self.facts),
-            "log_tail": self.facts.log_tail,
-            "suggestion": suggestion_text(self.facts),
-            "worktree_path": self.facts.worktree,
-            "facts": self.facts.as_json(),
-        }
-
-
 def stop_run(work: Workspace, spec_id: str, request: Request, seconds: float = 30) -> Run:
     """Have the spec's run paused, held or cancelled, and wait until it is.
 
@@ -256,7 +247,7 @@ def pause(work: Workspace, spec_id: str) -> Run:
         ) from error
 
 
-def take_over(work: Workspace, spec_id: str, *, force: bool = False) -> Takeover:
+def take_over(work: Workspace, spec_id: str, *, force: bool = False) -> Facts:
     """Stop the agent of a spec, hold the spec, and say what is known."""
     spec = work.store.load(spec_id)
     run = _hold(work, spec, force=force)
@@ -264,7 +255,7 @@ def take_over(work: Workspace, spec_id: str, *, force: bool = False) -> Takeover
         audit.record(work.paths, spec.id, "taken_over", ACTOR, note=f"from run {run.run_id}")
         if "in_progress" in ALLOWED[spec.status]:
             apply_status(work.store, spec.id, "in_progress", actor=ACTOR, reason="taken over")
-    return Takeover(spec.id, gather(work, work.store.load(spec.id), run))
+    return _gather(work, work.store.load(spec.id), run)
 
 
 def release(work: Workspace, spec_id: str) -> Run:

@@ -44,20 +44,8 @@ ASKED = "asked"
 
 
 @dataclass(frozen=True)
-class Stagger:
-    """How long after a start of parallel work the next one comes, so that not all ask at once."""
-
-    seconds: float = 0.0
-    jitter: float = 0.0
-
-    def wait(self) -> float:
-        """The seconds until the next start."""
-        return max(0.0, self.seconds + random.uniform(-self.jitter, self.jitter))  # noqa: S311
-
-
-@dataclass(frozen=True)
 class Order:
-    """What is to be worked through, and how."""
+    """What is to be worked through, and how; `stagger` is how long after a start the next one comes."""
 
     ids: tuple[str, ...] = ()
     only: bool = False
@@ -67,7 +55,7 @@ class Order:
     merge: bool = True
     options: WorkOptions = field(default_factory=WorkOptions)
     policy: Policy = field(default_factory=Policy)
-    stagger: Stagger = field(default_factory=Stagger)
+    stagger: tuple[float, float] = (0.0, 0.0)  # seconds, and how much more or less by chance
 
     def as_plan(self) -> JsonObject:
         """The order as the journal keeps it."""
@@ -77,9 +65,8 @@ class Order:
     def of(cls, plan: JsonObject) -> Order:
         """The order that the journal keeps."""
         options, policy = WorkOptions(**plan["options"]), Policy(**plan["policy"])
-        lists = {name: tuple(plan[name]) for name in ("ids", "labels")}
-        stagger = Stagger(**plan.get("stagger", {}))
-        return cls(**{**plan, **lists, "options": options, "policy": policy, "stagger": stagger})
+        lists = {name: tuple(plan[name]) for name in ("ids", "labels", "stagger")}
+        return cls(**{**plan, **lists, "options": options, "policy": policy})
 
 
 class Scheduler:
@@ -238,7 +225,8 @@ class Scheduler:
         self._active[spec_id] = run.run_id
         self._started += 1
         if self._order.slots > 1:
-            self._next_start = time.monotonic() + self._order.stagger.wait()
+            seconds, jitter = self._order.stagger
+            self._next_start = time.monotonic() + seconds + random.uniform(-jitter, jitter)  # noqa: S311
         self._say(f"{spec_id}: started, attempt {run.attempt}")
         return False
 

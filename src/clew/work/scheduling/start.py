@@ -33,7 +33,7 @@ from clew.work.runs.prepare import (
     start_work,
 )
 from clew.work.scheduling.ready import Wanted, choose, open_ids, policy_of
-from clew.work.scheduling.scheduler import Order, Scheduler, Stagger
+from clew.work.scheduling.scheduler import Order, Scheduler
 from clew.work.scheduling.watch import (
     Watch,
     WatchOptions,
@@ -245,10 +245,11 @@ def commands_of(work: Workspace, ids: tuple[str, ...], mode: Mode) -> list[Named
     return [*settings_commands(work.config()), *spec_commands(specs)]
 
 
-def _stagger(config: Config) -> Stagger:
-    delay = float(config.number("parallel", "stagger_delay_ms") or 0)
-    jitter = float(config.number("parallel", "stagger_jitter_ms") or 0)
-    return Stagger(max(0.0, delay) / 1000, max(0.0, jitter) / 1000)
+def _stagger(config: Config) -> tuple[float, float]:
+    """Seconds between the starts of parallel work, so that not all ask at once, and a part by chance."""
+    delay = config.number("parallel", "stagger_delay_ms") or 0
+    jitter = config.number("parallel", "stagger_jitter_ms") or 0
+    return max(0.0, delay) / 1000, max(0.0, jitter) / 1000
 
 
 def _first(work: Workspace, wanted: Wanted) -> str:
