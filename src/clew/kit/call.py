@@ -44,7 +44,7 @@ class Call:
         self.answers: dict[str, Any] = answers or {}
         self.capabilities: JsonObject = {}
         self.client = ""  # whose call it is, where one server has many clients
-        self._cancelled = False
+        self.cancelled = False  # whether the caller asked to stop
         self._on_cancel: list[Callable[[], None]] = []
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
@@ -58,26 +58,21 @@ class Call:
     def log(self, level: str, data: object) -> None:
         """A log line for the client; a plain call drops it."""
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether the caller asked to stop."""
-        return self._cancelled
-
     def check(self) -> None:
         """Raise Cancelled if the caller asked to stop."""
-        if self._cancelled:
+        if self.cancelled:
             raise Cancelled
 
     def cancel(self) -> None:
         """Ask the handler to stop and run what it registered for this case."""
-        self._cancelled = True
+        self.cancelled = True
         while self._on_cancel:
             self._on_cancel.pop()()
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         """Run `action` when the call is cancelled (immediately if it already is)."""
         self._on_cancel.append(action)
-        if self._cancelled:
+        if self.cancelled:
             self.cancel()
 
     def sleep(self, seconds: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from clew.kit.errors import Invalid
 from clew.kit.project import followed
@@ -17,90 +16,27 @@ _PARTS = (
 )  # fmt: skip
 
 
-class ProjectPaths(NamedTuple):
+class ProjectPaths:
     """The files and directories of one project."""
 
-    root: Path
-
-    @property
-    def chant(self) -> Path:
-        """What the project has for its specs and their runs."""
-        return self.root / CHANT
-
-    @property
-    def specs(self) -> Path:
-        """The specs that are not archived."""
-        return self.root / SPECS
-
-    @property
-    def archive(self) -> Path:
-        """The archived specs, in directories by date."""
-        return self.root / ARCHIVE
-
-    @property
-    def config(self) -> Path:
-        """The project's settings."""
-        return self.chant / "config.md"
-
-    @property
-    def agents(self) -> Path:
-        """The project's agents."""
-        return self.chant / "agents.md"
-
-    @property
-    def prompts(self) -> Path:
-        """The project's own prompts for runs."""
-        return self.chant / "prompts"
-
-    @property
-    def templates(self) -> Path:
-        """The project's templates of specs."""
-        return self.chant / "templates"
-
-    @property
-    def logs(self) -> Path:
-        """The logs of agents, by spec."""
-        return self.chant / "logs"
-
-    @property
-    def processes(self) -> Path:
-        """The status of processes, for other programs."""
-        return self.chant / "processes"
-
-    @property
-    def watch_pid(self) -> Path:
-        """The process id of the watch, for other programs."""
-        return self.chant / "watch.pid"
-
-    @property
-    def store(self) -> Path:
-        """What belongs to the program and not to people; git does not see it."""
-        return self.chant / ".store"
-
-    @property
-    def spec_index(self) -> Path:
-        """The heads of all specs as they were last read."""
-        return self.store / "index.json"
-
-    @property
-    def audit(self) -> Path:
-        """The audit trail: one line for each change of a spec."""
-        return self.store / "audit.jsonl"
-
-    @property
-    def last_id(self) -> Path:
-        """The id that was given last."""
-        return self.store / "last_id"
-
-    @property
-    def journal(self) -> Path:
-        """The journal of runs."""
-        return self.store / "runs.sqlite3"
-
-    @property
-    def commands(self) -> Path:
-        """The project's commands: their registry, settings and prompts."""
-        return self.root / AGENT
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.chant = root / CHANT  # what the project has for its specs and their runs
+        self.specs = root / SPECS  # those that are not archived
+        self.archive = root / ARCHIVE  # the archived specs, in directories by date
+        self.config = self.chant / "config.md"
+        self.agents = self.chant / "agents.md"
+        self.prompts = self.chant / "prompts"  # the project's own, for runs
+        self.templates = self.chant / "templates"  # of specs
+        self.logs = self.chant / "logs"  # of agents, by spec
+        self.processes = self.chant / "processes"  # their status, for other programs
+        self.watch_pid = self.chant / "watch.pid"  # for other programs
+        self.store = self.chant / ".store"  # what is the program's, and git does not see
+        self.spec_index = self.store / "index.json"  # the heads of all specs as last read
+        self.audit = self.store / "audit.jsonl"  # one line for each change of a spec
+        self.last_id = self.store / "last_id"  # the id that was given last
+        self.journal = self.store / "runs.sqlite3"
+        self.commands = root / AGENT  # their registry, settings and prompts
 
     @property
     def has_specs(self) -> bool:

@@ -70,34 +70,18 @@ class Head(NamedTuple):
 class Spec:
     """One spec as its file has it: every field, the body, and the bytes themselves."""
 
-    __slots__ = ("_version", "body", "fields", "head", "raw")
+    __slots__ = ("_version", "body", "fields", "head", "id", "raw", "status", "title", "type")
 
     def __init__(self, head: Head, fields: dict[str, Any], body: str, raw: bytes) -> None:
         self.head = head
+        self.id = head.id  # the file's name without its ending
+        self.title = head.title  # the first heading
+        self.status = head.status  # as stored, and so is the type
+        self.type = head.type
         self.fields = fields
         self.body = body
         self.raw = raw
         self._version = ""
-
-    @property
-    def id(self) -> str:
-        """The file's name without its ending."""
-        return self.head.id
-
-    @property
-    def title(self) -> str | None:
-        """The first heading."""
-        return self.head.title
-
-    @property
-    def status(self) -> str:
-        """The status as stored."""
-        return self.head.status
-
-    @property
-    def type(self) -> str:
-        """The type as stored."""
-        return self.head.type
 
     @property
     def version(self) -> str:
