@@ -26,7 +26,6 @@ from clew.cli.specs.read import opened, reason_lines
 from clew.kit.errors import UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.kit.times import parse_iso
-from clew.specs.check.lint import LintReport
 
 _BORDERS = 13  # of a table with four columns
 _SHORTEST = 20  # text of an event that is still worth a line
@@ -45,14 +44,10 @@ def lint(spec_id: str | None, project: str | None) -> Outcome:
         report = lint_specs(store, config, [store.load(spec_id)])
     else:
         report = lint_all(store, config)
+    found = report.as_json()
     lines = [f"{item.spec_id}\n{item.as_text('  ')}" for item in report.findings]
-    lines.append(_lint_summary(report))
-    return Outcome(report.as_json(), tuple(lines), exit_code=1 if report.failed else 0)
-
-
-def _lint_summary(report: LintReport) -> str:
-    counts = f"{report.passed} clean, {report.warned} with warnings, {report.failed} with errors"
-    return f"{report.total} specs: {counts}"
+    counts = "{total} specs: {passed} clean, {warned} with warnings, {failed} with errors"
+    return Outcome(found, (*lines, counts.format(**found)), exit_code=1 if found["failed"] else 0)
 
 
 @command()

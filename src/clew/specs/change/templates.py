@@ -49,15 +49,8 @@ class Template(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """What there is to know of a template."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "scope": self.scope,
-            "path": str(self.path),
-            "variables": [variable._asdict() for variable in self.variables],
-            "fields": self.fields,
-            "body": self.body,
-        }
+        variables = [variable._asdict() for variable in self.variables]
+        return {**self._asdict(), "path": str(self.path), "variables": variables}
 
 
 def list_templates(paths: ProjectPaths) -> tuple[list[Template], list[str]]:

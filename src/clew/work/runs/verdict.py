@@ -67,11 +67,6 @@ class Work:
     files: tuple[str, ...]
     dirty: tuple[str, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing at all has changed."""
-        return not self.files
-
 
 def work_of(paths: ProjectPaths, run: Run, *, working: bool = False) -> Work:
     """What lies between the base of a run and its branch, and what its worktree has uncommitted."""
@@ -207,7 +202,7 @@ def _work_verdict(work: Workspace, run: Run) -> Verdict:
         )
         names = ", ".join(found.dirty[:_MOST_NAMED]) + more
         return FailureClass.UNCOMMITTED, f"The agent left uncommitted changes: {names}"
-    if found.is_empty and not run.plan.allow_no_commits:
+    if not found.files and not run.plan.allow_no_commits:
         refused = _REFUSED.search("\n".join(_said(work, run)))
         if refused:
             return (
