@@ -191,7 +191,8 @@ def stats(*, everywhere: bool, project: str | None) -> Outcome:
     with current_index(_project(project)) as (found, report):
         counted = found.counts(_filter(project, everywhere=everywhere))
     columns = "program model sessions turns edits input_tokens output_tokens cost"
-    shown = [{**one, "cost": one["cost"] and f"{one['cost']:.4f}"} for one in counted]
+    costs = (None if one["cost"] is None else f"{one['cost']:.4f}" for one in counted)
+    shown = [{**one, "cost": cost} for one, cost in zip(counted, costs, strict=True)]
     table = Table.of(columns, shown) if shown else "No sessions yet."
     return Outcome({"counts": counted}, (table, *_notes(report)))
 
