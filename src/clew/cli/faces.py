@@ -10,7 +10,6 @@ from clew import __version__
 from clew.catalog.command_table import COMMANDS, DOOR_SECTIONS
 from clew.catalog.faces import FACES
 from clew.cli.core.app import LazyGroup, be_quiet, run
-from clew.cli.core.options import option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -50,7 +49,10 @@ def build_group(face_name: str) -> click.Group:
         callback=_show_help,
         epilog=_EPILOGS.get(face_name),
     )
-    group = option("-q", "--quiet", "Print only errors, and JSON where --json asks for it.", is_flag=True, expose_value=False, callback=be_quiet)(group)  # fmt: skip
+    group = click.option(
+        "-q", "--quiet", is_flag=True, expose_value=False, callback=be_quiet,
+        help="Print only errors, and JSON where --json asks for it.",
+    )(group)  # fmt: skip
     return click.version_option(__version__, message="%(prog)s %(version)s")(group)
 
 
