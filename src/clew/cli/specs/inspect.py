@@ -227,10 +227,10 @@ def template(name: str | None, project: str | None) -> Outcome:
         text = regular_text(found.path)
         return Outcome(found.as_json(), (text.rstrip("\n"),))
     templates, problems = list_templates(paths)
-    found = [template.as_json() for template in templates]
-    listed = Table.of("name from:scope description", found) if found else "No templates."
-    data = {"templates": found, "problems": problems}
-    return Outcome(data, (listed, *(f"warning: {problem}" for problem in problems)))
+    data = [template.as_json() for template in templates]
+    shown = Table.of("name from:scope description", data) if data else "No templates."
+    parts: list[str | Table] = [shown, *(f"warning: {problem}" for problem in problems)]
+    return Outcome({"templates": data, "problems": problems}, tuple(parts))
 
 
 @command()
@@ -249,9 +249,10 @@ def config(*, validate: bool, project: str | None) -> Outcome:
             value = _shown(setting.default if said is None else said)
             found.append({"key": name, "value": value, "origin": settings.origin(*path)})
     warnings = [str(warning) for warning in settings.warnings]
-    parts = (Table.of("key value from:origin", found), *(f"warning: {one}" for one in warnings))
+    parts: list[str | Table] = [Table.of("key value from:origin", found)]
+    parts += [f"warning: {warning}" for warning in warnings]
     data = {"settings": found, "warnings": warnings}
-    return Outcome(data, parts, exit_code=1 if validate and warnings else 0)
+    return Outcome(data, tuple(parts), exit_code=1 if validate and warnings else 0)
 
 
 def _shown(value: object) -> str:
