@@ -17,7 +17,7 @@ from clew.history.sync.repositories import register
 from clew.kit.call import Call
 from clew.kit.git import run_git
 from clew.program import all_tools
-from clew.sessions.index.interface import Filter
+from clew.sessions.model import Filter
 from clew.sessions.room import current_index
 from tests.sessions.recorded import put
 from tests.support.each import for_each

@@ -18,9 +18,9 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from clew.sessions.attribution.files import Repository
-from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import opened_index
 from clew.sessions.index.update import Updater
+from clew.sessions.model import Filter
 from clew.thread.rooms import open_rooms
 from clew.thread.why.why import why
 from tests.sessions.programs import Desk, missing

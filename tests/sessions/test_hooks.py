@@ -10,8 +10,8 @@ import pytest
 
 from clew.hosts.capture import add_hook
 from clew.hosts.table import HOSTS
-from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import opened_index
+from clew.sessions.model import Filter
 from tests.sessions.programs import Desk, missing
 from tests.support.models.editor import Step
 from tests.support.models.service import model_service

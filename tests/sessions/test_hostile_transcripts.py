@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.sessions.index.interface import Filter
+from clew.sessions.model import Filter
 from clew.sessions.readers.interface import Progress, Source
 from clew.sessions.readers.table import READERS
 from tests.sessions.recorded import recordings

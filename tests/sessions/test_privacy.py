@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import database_path, opened_index
 from clew.sessions.index.update import EXCLUDED, OFF
+from clew.sessions.model import Filter
 from tests.sessions.recorded import put
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4

@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from clew.sessions.attribution.files import Repository
-from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import database_path, opened_index
-from clew.sessions.model import Header, Request
+from clew.sessions.model import Filter, Header, Request
 from clew.sessions.readers.changes import edit_of_texts
 from clew.thread.brief.brief import brief
 from clew.thread.rooms import open_rooms

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from clew.sessions.attribution.files import Repository
-from clew.sessions.index.interface import Filter
 from clew.sessions.index.sqlite import opened_index
+from clew.sessions.model import Filter
 from clew.sessions.sharing import CLEW
 from clew.sessions.sharing.export import commits_of, markdown, shared_sessions, write_notes
 from clew.sessions.sharing.foreign import READERS

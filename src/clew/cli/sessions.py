@@ -18,9 +18,8 @@ from clew.kit.text.display import clipped
 from clew.kit.times import day_text, utc_text
 
 if TYPE_CHECKING:
-    from clew.sessions.index.interface import Filter
     from clew.sessions.index.update import Report
-    from clew.sessions.model import Session, Turn
+    from clew.sessions.model import Filter, Session, Turn
 
 _SHOWN = 100
 _LONGEST_WORDS = 1500
@@ -32,7 +31,7 @@ def _project(project: str | None) -> Path:
 
 
 def _filter(project: str | None, *, everywhere: bool = False) -> Filter:
-    from clew.sessions.index.interface import Filter
+    from clew.sessions.model import Filter
 
     return Filter(None if everywhere else os.path.realpath(_project(project)))
 

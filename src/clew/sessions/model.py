@@ -153,6 +153,26 @@ class CommandRun:
 
 
 @dataclass(frozen=True)
+class Found:
+    """A turn that a search found."""
+
+    session: Session
+    turn: Turn
+    snippet: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which sessions are meant; nothing given means all."""
+
+    project: str | None = None
+    program: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+@dataclass(frozen=True)
 class KeptEdit:
     """An edit as the index keeps it: fingerprints of its lines, no text."""
 

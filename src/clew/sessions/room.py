@@ -10,10 +10,9 @@ from pathlib import Path
 from clew.kit import jsontext
 from clew.kit.errors import ClewError, NotFound, Unavailable
 from clew.kit.text.display import clipped, shown_text
-from clew.sessions.index.interface import Filter, Found
-from clew.sessions.index.sqlite import SqliteIndex, database_path, opened_index
+from clew.sessions.index.sqlite import SessionIndex, database_path, opened_index
 from clew.sessions.index.update import OFF, Report, Updater
-from clew.sessions.model import Session, Turn
+from clew.sessions.model import Filter, Found, Session, Turn
 from clew.sessions.readers.interface import Surroundings
 from clew.sessions.readers.table import READERS
 
@@ -24,7 +23,7 @@ SHOWN_ID = 13
 _NAMES = ("transcript_path", "session_id", "sessionId", "thread-id")
 
 
-def updater(index: SqliteIndex, *, takes_all: bool = False) -> Updater:
+def updater(index: SessionIndex, *, takes_all: bool = False) -> Updater:
     """An update from the transcripts of the user."""
     return Updater(index, dict(os.environ), Path("~").expanduser(), takes_all=takes_all)
 
@@ -37,7 +36,7 @@ def has_transcripts(project: Path) -> bool:
 
 
 @contextmanager
-def current_index(project: Path) -> Iterator[tuple[SqliteIndex, Report]]:
+def current_index(project: Path) -> Iterator[tuple[SessionIndex, Report]]:
     """The index with what is new of a project."""
     with opened_index() as index:
         yield index, updater(index).update(project, most_bytes=MOST_BYTES)
@@ -70,13 +69,13 @@ def found_turns(project: Path, words: Sequence[str], limit: int) -> list[Found]:
         return []
 
 
-def refuse_off(index: SqliteIndex) -> None:
+def refuse_off(index: SessionIndex) -> None:
     """Refuse to go on while reading transcripts is turned off."""
     if index.setting(OFF):
         raise Unavailable("Sessions are turned off", "`clew sessions on` turns them on.")
 
 
-def named_session(index: SqliteIndex, name: str) -> Session:
+def named_session(index: SessionIndex, name: str) -> Session:
     """The one session that a name means."""
     found = index.session(name)
     shown = clipped(shown_text(name))

@@ -31,7 +31,7 @@ def search(arguments: JsonObject, call: Call) -> Answer:
 
     from clew.kit.answer import Answer
     from clew.kit.project import find_project
-    from clew.sessions.index.interface import Filter
+    from clew.sessions.model import Filter
     from clew.sessions.room import current_index, refuse_off, turn_data
 
     project = find_project(None, call.settings)

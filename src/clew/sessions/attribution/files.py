@@ -13,7 +13,7 @@ from clew.kit.errors import NotFound
 from clew.kit.git import PLAIN_DIFF, GitError, git_line, guard, run_git
 from clew.kit.text.diff import FileDiff, file_diffs
 from clew.sessions.attribution.origins import Attribution, Bounds, Origin
-from clew.sessions.index.interface import SessionIndex
+from clew.sessions.index.sqlite import SessionIndex
 
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)")
 _BLOB = re.compile(r"^index [0-9a-f]+\.\.([0-9a-f]*[1-9a-f][0-9a-f]*)", re.MULTILINE)

@@ -18,7 +18,7 @@ from clew.sessions.attribution.alignment import (
     matches,
 )
 from clew.sessions.index.fingerprints import prints_of
-from clew.sessions.index.interface import SessionIndex
+from clew.sessions.index.sqlite import SessionIndex
 from clew.sessions.model import KeptEdit
 
 _RANK = {EXACT: 0, NORMALISED: 1, FORMATTED: 2, EDITED: 3}

@@ -39,59 +39,57 @@ def within(database: sqlite3.Connection) -> AbstractContextManager[sqlite3.Conne
     return nullcontext(database) if database.in_transaction else writing(database)
 
 
-class EventWriter:
-    """What the store does with events; its statements run in the caller's transaction."""
+def begin_session(
+    database: sqlite3.Connection, program: str, header: Header, project: str, origin: str
+) -> int | None:
+    """The session of a header; None where the user had it forgotten."""
+    uid = header.parent or header.uid
+    ask = database.execute
+    if ask("SELECT 1 FROM forgotten WHERE program = ? AND uid = ?", (program, uid)).fetchone():
+        return None
+    own = {} if header.is_side else vars(header)
+    known = [own.get(name) for name in ("branch", "version")]
+    title = kept_text(str(own["title"]), _LONGEST_NAME) if own.get("title") else None
+    values = (program, uid, origin)
+    with within(database):
+        ask(
+            "INSERT OR IGNORE INTO sessions (program, uid, origin, project) VALUES (?, ?, ?, ?)",
+            (*values, project),
+        )
+        ask(
+            "UPDATE sessions SET cwd = CASE WHEN ? = '' THEN cwd ELSE ? END,"
+            " branch = coalesce(branch, ?), version = coalesce(?, version),"
+            " title = coalesce(?, title) WHERE program = ? AND uid = ? AND origin = ?",
+            (*[str(own.get("cwd") or "")] * 2, *known, title, *values),
+        )
+    found = ask("SELECT id FROM sessions WHERE program = ? AND uid = ? AND origin = ?", values)
+    return int(found.fetchone()["id"])
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
 
-    def begin(self, program: str, header: Header, project: str, origin: str) -> int | None:
-        """The session of a header; None where the user had it forgotten."""
-        uid = header.parent or header.uid
-        ask = self._database.execute
-        if ask("SELECT 1 FROM forgotten WHERE program = ? AND uid = ?", (program, uid)).fetchone():
-            return None
-        own = {} if header.is_side else vars(header)
-        known = [own.get(name) for name in ("branch", "version")]
-        values = (program, uid, origin)
-        with within(self._database) as database:
-            database.execute(
-                "INSERT OR IGNORE INTO sessions (program, uid, origin, project) VALUES (?, ?, ?, ?)",
-                (*values, project),
-            )
-            database.execute(
-                "UPDATE sessions SET cwd = CASE WHEN ? = '' THEN cwd ELSE ? END,"
-                " branch = coalesce(branch, ?), version = coalesce(?, version),"
-                " title = coalesce(?, title) WHERE program = ? AND uid = ? AND origin = ?",
-                (
-                    *[str(own.get("cwd") or "")] * 2,
-                    *known,
-                    kept_text(str(own["title"]), _LONGEST_NAME) if own.get("title") else None,
-                    *values,
-                ),
-            )
-        row = ask(
-            "SELECT id FROM sessions WHERE program = ? AND uid = ? AND origin = ?", values
-        ).fetchone()
-        return int(row["id"])
-
-    def add(self, session: int, program: str, events: Sequence[Event], *, is_side: bool) -> None:
-        """Write events in their order."""
-        batch = _Batch(self._database, session, program, is_side=is_side)
-        for event in events:
-            if isinstance(event, Request):
-                batch.request(event)
-            elif isinstance(event, Words):
-                batch.words(event)
-            elif isinstance(event, Edit):
-                batch.edit(event)
-            elif isinstance(event, Command):
-                batch.command(event)
-            elif isinstance(event, Noted):
-                batch.noted((event.sha,), batch.turn)
-            elif isinstance(event, Usage):
-                batch.usage(event)
-        batch.finish()
+def add_events(
+    database: sqlite3.Connection,
+    session: int,
+    program: str,
+    events: Sequence[Event],
+    *,
+    is_side: bool,
+) -> None:
+    """Write events of one session in their order; the transaction is the caller's."""
+    batch = _Batch(database, session, program, is_side=is_side)
+    for event in events:
+        if isinstance(event, Request):
+            batch.request(event)
+        elif isinstance(event, Words):
+            batch.words(event)
+        elif isinstance(event, Edit):
+            batch.edit(event)
+        elif isinstance(event, Command):
+            batch.command(event)
+        elif isinstance(event, Noted):
+            batch.noted((event.sha,), batch.turn)
+        elif isinstance(event, Usage):
+            batch.usage(event)
+    batch.finish()
 
 
 class _Batch:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from clew.kit import jsontext
 from clew.kit.errors import NotFound
@@ -13,10 +14,19 @@ from clew.kit.files import private_directory, private_file
 from clew.kit.project import clew_home
 from clew.kit.sqlite import json_list, open_database, read_migrations, writing
 from clew.kit.system_errors import database_refusal
-from clew.sessions.index.events import EventWriter, within
+from clew.sessions.index.events import add_events, begin_session, within
 from clew.sessions.index.fingerprints import unpacked, unpacked_words
-from clew.sessions.index.interface import Filter, Found, Known, SessionIndex
-from clew.sessions.model import LOCAL, CommandRun, Event, Header, KeptEdit, Session, Turn
+from clew.sessions.model import (
+    LOCAL,
+    CommandRun,
+    Event,
+    Filter,
+    Found,
+    Header,
+    KeptEdit,
+    Session,
+    Turn,
+)
 from clew.sessions.readers.interface import Progress, Source
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -39,7 +49,7 @@ def database_path() -> Path:
 
 
 @contextmanager
-def opened_index() -> Iterator[SqliteIndex]:
+def opened_index() -> Iterator[SessionIndex]:
     """The index, for the length of a call."""
     path = database_path()
     private_directory(path.parent)
@@ -49,17 +59,25 @@ def opened_index() -> Iterator[SqliteIndex]:
             # It can be made again from the transcripts, so a commit need not wait for the disk.
             database.execute("PRAGMA synchronous=NORMAL")
             database.execute("PRAGMA foreign_keys=ON")
-            yield SqliteIndex(database)
+            yield SessionIndex(database)
     except sqlite3.DatabaseError as error:
         raise database_refusal("The index of sessions", path, error) from error
 
 
-class SqliteIndex(SessionIndex):
-    """One file for all programs of a user; the caller closes its connection."""
+class Known(NamedTuple):
+    """What the index knows of one transcript: whose it is, and how it was when it was read."""
+
+    project: str | None
+    size: int
+    stamp: int
+    told: int
+
+
+class SessionIndex:
+    """Sessions, turns, edits and commands of one user; the caller closes the connection."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._events = EventWriter(database)
 
     def known(self) -> dict[str, Known]:
         """Every transcript that was looked at."""
@@ -96,13 +114,13 @@ class SqliteIndex(SessionIndex):
             )
 
     def begin(self, program: str, header: Header, project: str, origin: str = LOCAL) -> int | None:
-        """The session of a header, made where it is new."""
-        return self._events.begin(program, header, project, origin)
+        """The session of a header, made where it is new; None where it must not be kept."""
+        return begin_session(self._database, program, header, project, origin)
 
     def add(self, session: int, program: str, events: Sequence[Event], *, is_side: bool) -> None:
-        """Write events of one session in one transaction."""
-        with within(self._database):
-            self._events.add(session, program, events, is_side=is_side)
+        """Write events of one session in one transaction; what is known is left out."""
+        with within(self._database) as database:
+            add_events(database, session, program, events, is_side=is_side)
 
     def replace_words(self, session: int) -> None:
         """Forget what was said, for a transcript that is read anew."""
@@ -129,7 +147,7 @@ class SqliteIndex(SessionIndex):
         return [_session(row) for row in rows]
 
     def session(self, name: str) -> list[Session]:
-        """The sessions that a name means."""
+        """The sessions that a name means: its id, or a beginning of it."""
         program, _, uid = name.rpartition(":")
         rows = self._database.execute(
             f"{_SESSION} WHERE substr(s.uid, 1, length(:uid)) = :uid"
@@ -253,7 +271,7 @@ class SqliteIndex(SessionIndex):
             )
 
     def open_project(self, root: str) -> bool:
-        """Note that the user works in a project."""
+        """Note that the user works in a project; True if that is new."""
         if root in self.projects():
             return False
         with writing(self._database) as database:
@@ -283,7 +301,7 @@ class SqliteIndex(SessionIndex):
     def forget(
         self, *, session: int | None = None, project: str | None = None, before: float | None = None
     ) -> int:
-        """Remove sessions for good."""
+        """Remove sessions for good, so that they are not read again; how many."""
         chosen = (
             "(:session IS NULL OR id = :session) AND (:project IS NULL OR project = :project)"
             " AND (:before IS NULL OR ended < :before)"

@@ -12,8 +12,7 @@ from pathlib import Path
 from clew.kit.errors import ClewError
 from clew.kit.project import project_directory
 from clew.sessions.index.checkouts import Places, places_of
-from clew.sessions.index.interface import Known
-from clew.sessions.index.sqlite import SqliteIndex
+from clew.sessions.index.sqlite import Known, SessionIndex
 from clew.sessions.model import Command, Edit, Event, Header
 from clew.sessions.readers.interface import Progress, Reader, Source, Surroundings
 from clew.sessions.readers.lines import LineReader, is_grown
@@ -43,7 +42,7 @@ class Report:
 class Updater:
     """One look at every transcript."""
 
-    index: SqliteIndex
+    index: SessionIndex
     environment: Mapping[str, str]
     home: Path
     takes_all: bool = False

@@ -11,7 +11,7 @@ from clew.kit.errors import ClewError, NotFound
 from clew.kit.git import GitError, git_line, guard
 from clew.sessions.attribution.files import Line, Repository
 from clew.sessions.index.events import LONGEST_REQUEST, kept_text
-from clew.sessions.index.interface import SessionIndex
+from clew.sessions.index.sqlite import SessionIndex
 from clew.sessions.model import LOCAL, Turn
 from clew.sessions.sharing import CLEW
 from clew.sessions.sharing.model import (

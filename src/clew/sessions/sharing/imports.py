@@ -10,7 +10,7 @@ from pathlib import Path
 from clew.kit.errors import ClewError
 from clew.kit.git import run_git
 from clew.sessions.attribution.files import blob_contents, text_lines
-from clew.sessions.index.interface import SessionIndex
+from clew.sessions.index.sqlite import SessionIndex
 from clew.sessions.model import LOCAL, Edit, Event, Header, Noted, Request, Usage, Words
 from clew.sessions.sharing.foreign import READERS
 from clew.sessions.sharing.model import SharedLines, SharedSession, SharedTurn, digest_of

@@ -27,7 +27,7 @@ from clew.thread.recall.word_rank import ranked, telling_words
 from clew.thread.rooms import Rooms
 
 if TYPE_CHECKING:
-    from clew.sessions.index.interface import Found
+    from clew.sessions.model import Found
 
 _Ranked = list[tuple[Callable[[Rooms, list[str], float], "Hit"], float]]
 

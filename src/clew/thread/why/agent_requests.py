@@ -13,7 +13,7 @@ from clew.kit.errors import ClewError
 from clew.kit.text.display import clipped
 from clew.kit.times import day_text
 from clew.sessions.attribution.files import Line, Repository
-from clew.sessions.index.sqlite import SqliteIndex
+from clew.sessions.index.sqlite import SessionIndex
 from clew.sessions.model import KeptEdit, Session, Turn
 from clew.sessions.room import current_index, has_transcripts, short_name
 from clew.thread.model import EARLY, FIRST, LATE, Statement
@@ -71,7 +71,7 @@ def earlier_requests(repo: Repo, paths: Sequence[str]) -> list[Statement]:
     ]
 
 
-def _told(index: SqliteIndex, lines: list[Line], edits: Sequence[KeptEdit]) -> Iterable[Statement]:
+def _told(index: SessionIndex, lines: list[Line], edits: Sequence[KeptEdit]) -> Iterable[Statement]:
     origins = [line.origin for line in lines if line.origin is not None]
     counted = Counter((one.session, one.turn) for one in origins)
     text = " ".join(line.text for line in lines)
@@ -122,7 +122,7 @@ def _remark(session: Session) -> str:
     return f" ({session.imported})" if session.imported else ""
 
 
-def _noted(index: SqliteIndex, lines: list[Line], text: str) -> Iterable[Statement]:
+def _noted(index: SessionIndex, lines: list[Line], text: str) -> Iterable[Statement]:
     """What imported notes say of the commits of lines, where nothing is known of the lines."""
     for commit in dict.fromkeys(line.commit for line in lines):
         for session, turn in index.noted(commit, _MOST_TURNS):
