@@ -199,7 +199,7 @@ def test_a_projects_plain_name_that_is_not_on_path_fails(repository, monkeypatch
     check = by_name(start=True, project=str(repository))["host cursor"]
 
     assert check.status == "fail"
-    assert check.fix == f"clew setup cursor --scope project --project {repository}"
+    assert check.fix == f"clew setup cursor --project {repository}"
 
 
 def test_a_program_that_a_repository_brings_is_never_started(repository, program, tmp_path):

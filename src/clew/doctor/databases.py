@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from clew.doctor.model import Check, Subject, show_path
-from clew.kit.errors import ClewError, Unavailable
+from clew.kit.errors import Unavailable
 from clew.kit.sqlite import problem_of, read_migrations
 from clew.kit.system_errors import moved_away
 
@@ -16,16 +17,16 @@ def databases(subject: Subject) -> list[Check]:
     from clew.history.store.sqlite import database_path, rebuild_command
 
     found = []
-    count = 0
-    for what, path, migrations in _stores(subject):
-        count += 1
-        problem = problem_of(path, migrations)
-        if problem:
+    stores = list(_stores(subject))
+    for what, path, migrations in stores:
+        if problem := problem_of(path, migrations):
             is_index = path == database_path(subject.settings)
             fix = rebuild_command(path) if is_index else moved_away(path)
             summary = f"{what} cannot be used: {problem}"
             found.append(Check("database", "fail", summary, detail=show_path(path), fix=fix))
-    return found or [Check("databases", "ok", f"{count} databases, whole as far as looked at")]
+    return found or [
+        Check("databases", "ok", f"{len(stores)} databases, whole as far as looked at")
+    ]
 
 
 def _stores(subject: Subject) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
@@ -34,7 +35,7 @@ def _stores(subject: Subject) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
     from clew.history.store import sqlite as history
     from clew.history.store import vectors
     from clew.kit.paths import ProjectPaths
-    from clew.kit.project import clew_home, find_project
+    from clew.kit.project import clew_home
     from clew.protocol.kernel import task_store
     from clew.sessions.index import sqlite as sessions
     from clew.work.journal import sqlite as journal
@@ -44,32 +45,15 @@ def _stores(subject: Subject) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
         ("The history index", index, history.migrations()),
         ("The index of vectors", vectors.vectors_path(index), vectors.migrations()),
     ]
-    try:
+    homely = (
+        ("The store of conversations", "conversations.sqlite3", conversations.MIGRATIONS),
+        ("The index of sessions", "sessions.sqlite3", sessions.MIGRATIONS),
+        ("The store of tasks", "tasks/tasks.sqlite3", task_store.MIGRATIONS),
+    )
+    with suppress(Unavailable):  # another check reports it
         home = clew_home()
-        known += [
-            (
-                "The store of conversations",
-                home / "conversations.sqlite3",
-                read_migrations(conversations.MIGRATIONS),
-            ),
-            (
-                "The index of sessions",
-                home / "sessions.sqlite3",
-                read_migrations(sessions.MIGRATIONS),
-            ),
-            (
-                "The store of tasks",
-                home / "tasks" / "tasks.sqlite3",
-                read_migrations(task_store.MIGRATIONS),
-            ),
-        ]
-    except Unavailable:  # another check reports it
-        pass
-    try:
-        root = find_project(subject.project, subject.settings)
-        known.append(
-            ("The journal of runs", ProjectPaths(root).journal, read_migrations(journal.MIGRATIONS))
-        )
-    except ClewError:  # another check reports it
-        pass
+        known += [(what, home / name, read_migrations(scripts)) for what, name, scripts in homely]
+    if root := subject.root:
+        scripts = read_migrations(journal.MIGRATIONS)
+        known.append(("The journal of runs", ProjectPaths(root).journal, scripts))
     return (one for one in known if one[1].is_file())

@@ -46,8 +46,7 @@ def _state(place: Path) -> Check:
     if state.st_uid != os.getuid():
         fix = f"sudo chown -R {os.getuid()} {shell_path(place)}"
         return Check("home", "fail", f"{shown} belongs to another user", fix=fix)
-    refused = write_problem(place)
-    if refused is not None:
+    if refused := write_problem(place):
         return _unwritable(place, shown, refused)
     return _permissions(place, shown, stat.S_IMODE(state.st_mode))
 
@@ -84,14 +83,9 @@ def secrets(_subject: Subject) -> Check:
     open_files = _open_secrets()
     if not open_files:
         return Check("secrets", "ok", "No file with a secret is readable by other users")
-    names = ", ".join(show_path(path) for path in open_files)
-    return Check(
-        "secrets",
-        "fail",
-        f"Readable by other users: {names}",
-        fix="chmod 600 " + " ".join(shell_path(path) for path in open_files),
-        repair=close_secrets,
-    )
+    summary = f"Readable by other users: {', '.join(map(show_path, open_files))}"
+    fix = f"chmod 600 {' '.join(map(shell_path, open_files))}"
+    return Check("secrets", "fail", summary, fix=fix, repair=close_secrets)
 
 
 def close_home(_subject: Subject) -> str:
@@ -115,7 +109,7 @@ def close_secrets(_subject: Subject) -> str:
 
 def _missing_home(place: Path, shown: str) -> Check:
     nearest = next(parent for parent in place.absolute().parents if parent.exists())
-    if nearest.is_dir() and is_writable(nearest):
+    if nearest.is_dir() and write_problem(nearest) is None:
         return Check("home", "ok", f"{shown} is created when first needed", repair=close_home)
     summary = f"{shown} cannot be created: {show_path(nearest)} is not a writable directory"
     return Check("home", "fail", summary, fix=_OWN_PLACE)
@@ -123,13 +117,9 @@ def _missing_home(place: Path, shown: str) -> Check:
 
 def _permissions(place: Path, shown: str, mode: int) -> Check:
     if mode & OTHERS:
-        return Check(
-            "home",
-            "warn",
-            f"{shown} is accessible to other users (mode {mode:04o})",
-            fix=f"chmod 700 {shell_path(place)}",
-            repair=close_home,
-        )
+        summary = f"{shown} is accessible to other users (mode {mode:04o})"
+        fix = f"chmod 700 {shell_path(place)}"
+        return Check("home", "warn", summary, fix=fix, repair=close_home)
     return Check("home", "ok", f"{shown}, private (mode {mode:04o})")
 
 
@@ -141,11 +131,6 @@ def _is_shared(place: Path) -> bool:
         return sticky or Path.home().resolve().is_relative_to(real)
     except RuntimeError:  # nobody knows where home is
         return sticky
-
-
-def is_writable(place: Path) -> bool:
-    """Whether a file can be made in this directory, by making one that goes away again."""
-    return write_problem(place) is None
 
 
 def write_problem(place: Path) -> OSError | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from clew.doctor.model import Check, Status, Subject, shell_path, show_path
 from clew.hosts import register
 from clew.hosts.files.formats import ConfigText
 from clew.hosts.files.ledger import read_bytes, read_ledger
-from clew.hosts.model import Host, Scope, ServerWords
+from clew.hosts.model import Host, ServerWords
 from clew.hosts.paths import checkout_root_or_none, config_path, look_around
 from clew.hosts.register import Report, Target, is_ours
 from clew.kit.errors import ClewError
@@ -44,10 +43,6 @@ class _Entry:
     def is_ours(self) -> bool:
         return is_ours(self.words, self.target.face)
 
-    def setup_command(self, subject: Subject) -> str:
-        face = "" if self.target.face.name == "clew" else f" --face {self.target.face.name}"
-        return f"{_setup(self.target.host, subject, self.target.scope)}{face}"
-
 
 def hosts(subject: Subject) -> list[Check]:
     """Every host on this machine, with what is registered there.
@@ -73,7 +68,7 @@ def hosts(subject: Subject) -> list[Check]:
         checked = list(pool.map(lambda entry: _check(entry, subject), everything))
     troubled = {check.name for check in troubles}
     missing = [
-        _unregistered(host, subject, any_registered=bool(everything))
+        _unregistered(host, subject, project, any_registered=bool(everything))
         for host in present
         if not entries[host.key] and f"host {host.key}" not in troubled
     ]
@@ -111,21 +106,16 @@ def _entries(host: Host, project: Path | None, troubles: list[Check]) -> list[_E
                     target = register.make_target(host, scope, face, project)
                     found.append(_Entry(target, host.shape.words(entry)))
         except (ClewError, OSError) as error:
-            troubles.append(_unreadable(host, path, error))
+            summary = f"The file of {host.title} is not usable: {str(error).strip().partition(chr(10))[0]}"
+            fix = f'"${{EDITOR:-vi}}" {shell_path(path)}'
+            troubles.append(Check(f"host {host.key}", "fail", summary, fix=fix))
     return found
 
 
-def _unreadable(host: Host, path: Path, error: Exception) -> Check:
-    return Check(
-        f"host {host.key}",
-        "fail",
-        f"The file of {host.title} is not usable: {_first_line(str(error))}",
-        fix=f'"${{EDITOR:-vi}}" {shell_path(path)}',
-    )
-
-
-def _unregistered(host: Host, subject: Subject, *, any_registered: bool) -> Check:
-    command = _setup(host, subject)
+def _unregistered(
+    host: Host, subject: Subject, project: Path | None, *, any_registered: bool
+) -> Check:
+    command = register.make_target(host, None, FACES["clew"], project).setup_line(subject.project)
     if any_registered:
         detail = f"To register: {command}"
         return Check(f"host {host.key}", "ok", f"Not registered with {host.title}", detail=detail)
@@ -136,14 +126,16 @@ def _check(entry: _Entry, subject: Subject) -> Check:
     if not entry.is_ours:
         started = entry.words.line if entry.words else "no local program"
         summary = f"{entry.place} is not Clew: it starts {started}"
-        return Check(entry.name, "warn", summary, fix=f"{entry.setup_command(subject)} --force")
+        return Check(
+            entry.name, "warn", summary, fix=f"{entry.target.setup_line(subject.project)} --force"
+        )
     if not subject.start_commands:
         return Check(entry.name, "ok", f"{entry.place}; not started here")
     reason = _why_not_started(entry)
     if reason:
         detail = "A project's file may come from others, so only plain Clew is started from it."
         return Check(entry.name, "ok", f"{entry.place}; not started: {reason}", detail=detail)
-    return _as_check(entry, register.check(entry.target), entry.setup_command(subject))
+    return _as_check(entry, register.check(entry.target), entry.target.setup_line(subject.project))
 
 
 def _why_not_started(entry: _Entry) -> str | None:
@@ -169,23 +161,5 @@ def _as_check(entry: _Entry, report: Report, fix: str) -> Check:
     if status == "ok" and report.greeting:
         return Check(entry.name, "ok", f"{entry.place}; {report.greeting.line}")
     problem = report.problem or report.status
-    return Check(
-        entry.name,
-        status,
-        f"{entry.place}: {_first_line(problem)}",
-        detail="\n".join(problem.splitlines()[1:]),
-        fix=fix,
-    )
-
-
-def _setup(host: Host, subject: Subject, scope: Scope | None = None) -> str:
-    words = ["clew", "setup", host.key]
-    if scope:
-        words += ["--scope", scope]
-    if subject.project and (scope or host.default_scope) == "project":
-        words += ["--project", subject.project]
-    return shlex.join(words)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
+    first, _, detail = problem.strip().partition("\n")
+    return Check(entry.name, status, f"{entry.place}: {first}", detail=detail, fix=fix)

@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from clew.catalog.faces import FACES
-from clew.doctor.home import is_writable
+from clew.doctor.home import write_problem
 from clew.doctor.model import Check, Subject, shell_path, show_path
-from clew.kit.errors import ClewError, Unavailable
+from clew.kit.errors import Unavailable
 from clew.kit.git import git_version, run_git
-from clew.kit.project import clew_home, find_project
+from clew.kit.project import clew_home
 
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_GIT = (2, 30)
@@ -64,23 +64,19 @@ def git(_subject: Subject) -> Check:
 
 def identity(subject: Subject) -> Check:
     """Whether git has a user name and email."""
-    where = _project_or_root(subject)
+    where = subject.root or Path("/")
     name = _git_setting(where, "user.name", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
     email = _git_setting(where, "user.email", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
     if name and email:
         return Check("git identity", "ok", f"{name} <{email}>")
-    commands = []
-    if not name:
-        commands.append('git config --global user.name "Your Name"')
-    if not email:
-        commands.append("git config --global user.email you@example.com")
-    missing = " and ".join(word for word, value in (("name", name), ("email", email)) if not value)
+    examples = {"name": '"Your Name"', "email": "you@example.com"}
+    missing = [word for word, value in (("name", name), ("email", email)) if not value]
     return Check(
         "git identity",
         "warn",
-        f"git has no user {missing}",
+        f"git has no user {' and '.join(missing)}",
         detail="git refuses to commit until it is set.",
-        fix=" && ".join(commands),
+        fix=" && ".join(f"git config --global user.{one} {examples[one]}" for one in missing),
     )
 
 
@@ -98,11 +94,10 @@ def sqlite(_subject: Subject) -> Check:
             detail="Use a Python with a complete SQLite, such as those of uv.",
             fix=_NEWER_PYTHON,
         )
-    extras = [f"{name} {_yes(_works(script))}" for name, script in SQLITE_EXTRAS.items()]
     features = ", ".join([*SQLITE_NEEDS, "WAL"])
-    return Check(
-        "sqlite", "ok", f"{summary} with {features}", detail=f"Optional: {', '.join(extras)}"
-    )
+    there = {name: "yes" if _works(script) else "no" for name, script in SQLITE_EXTRAS.items()}
+    detail = f"Optional: {', '.join(map(' '.join, there.items()))}"
+    return Check("sqlite", "ok", f"{summary} with {features}", detail=detail)
 
 
 def commands(_subject: Subject) -> Check:
@@ -164,7 +159,7 @@ def _write_ahead_log_works() -> bool:
 def _probe_place() -> Path | None:
     try:
         home = clew_home()
-        return home if home.is_dir() and is_writable(home) else None
+        return home if home.is_dir() and not write_problem(home) else None
     except (Unavailable, OSError):  # another check reports it
         return None
 
@@ -176,13 +171,6 @@ def _git_setting(where: Path, key: str, *variables: str) -> str:
     return (
         run_git("config", "--get", key, cwd=where, check=False).decode("utf-8", "replace").strip()
     )
-
-
-def _project_or_root(subject: Subject) -> Path:
-    try:
-        return find_project(subject.project, subject.settings)
-    except ClewError:
-        return Path("/")
 
 
 def _install_git() -> str:
@@ -204,10 +192,6 @@ def _install_git() -> str:
 
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
-
-
-def _yes(answer: object) -> str:
-    return "yes" if answer else "no"
 
 
 def _extra(name: str, purpose: str, modules: tuple[str, ...]) -> Check:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from clew.kit.errors import ClewError
+from clew.kit.project import find_project
 from clew.kit.text.display import shown_path
 
 Status = Literal["ok", "warn", "fail"]
@@ -47,6 +49,14 @@ class Subject:
     project: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     start_commands: bool = False
+
+    @property
+    def root(self) -> Path | None:
+        """The project's directory, if there is one; a check of its own says what is wrong with it."""
+        try:
+            return find_project(self.project, self.settings)
+        except ClewError:
+            return None
 
 
 def show_path(path: Path) -> str:

@@ -30,7 +30,7 @@ def project(subject: Subject) -> list[Check]:
 
 def specs(subject: Subject) -> list[Check]:
     """Whether every spec can be read and the configuration is valid."""
-    root = _project(subject)
+    root = subject.root
     if root is None or not ProjectPaths(root).has_specs:
         return []
     from clew.specs.store.config import load_config
@@ -57,7 +57,7 @@ def specs(subject: Subject) -> list[Check]:
 
 def remove_leftovers(subject: Subject) -> str:
     """Remove the leftovers of interrupted writes of specs."""
-    root = _project(subject)
+    root = subject.root
     left = _left_behind(root) if root else []
     for path in left:
         path.unlink(missing_ok=True)
@@ -125,14 +125,9 @@ def _shallow(root: Path) -> list[Check]:
     answer = run_git("rev-parse", "--is-shallow-repository", cwd=root).strip()
     if answer != b"true":
         return []
-    return [
-        Check(
-            "complete history",
-            "warn",
-            "The clone is shallow: older commits are missing",
-            fix=f"git -C {shell_path(root)} fetch --unshallow",
-        )
-    ]
+    summary = "The clone is shallow: older commits are missing"
+    fix = f"git -C {shell_path(root)} fetch --unshallow"
+    return [Check("complete history", "warn", summary, fix=fix)]
 
 
 def _left_behind(root: Path) -> list[Path]:
@@ -140,13 +135,6 @@ def _left_behind(root: Path) -> list[Path]:
     found = (root / ".chant" / "specs").rglob(".*.md.????????")
     limit = time.time() - _A_DAY
     return [path for path in found if path.is_file() and path.lstat().st_mtime < limit]
-
-
-def _project(subject: Subject) -> Path | None:
-    try:
-        return find_project(subject.project, subject.settings)
-    except (Invalid, NotFound):
-        return None  # the check of the project says so
 
 
 def _found(name: str, problems: list[str], summary: str, fine: str, fix: str) -> Check:
