@@ -69,10 +69,7 @@ def guide(arguments: JsonObject, call: Call, tools: tuple[Tool, ...]) -> Answer:
         "topics": list(topic_names()),
         "text": text,
         "project": project,
-        "rooms": [
-            {"name": room.name, "tools": [tool.name for tool in room.tools]}
-            for room in rooms(tools)
-        ],
+        "rooms": [{"name": room, "tools": list(named)} for room, named in rooms(tools).items()],
     }
     return Answer(f"{text}\n\n{note}" if topic == FIRST_TOPIC else text, data=data)
 

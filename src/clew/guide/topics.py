@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.guide.model import QUESTIONS, Room, RoomTool
 from clew.kit.errors import NotFound
 from clew.kit.text.display import clipped, shown_text
 
@@ -13,6 +12,12 @@ if TYPE_CHECKING:
     from clew.catalog.model import Tool
 
 FIRST_TOPIC = "overview"
+# The question that leads to a tool. A tool without an entry is shown with its description.
+QUESTIONS = {
+    "clew_guide": "What is set up here? Which tool answers what?",
+    "clew_doctor": "Something does not work. What is wrong, and what repairs it?",
+    "long_running_operation": "Do progress and cancelling work in this host? (an example tool)",
+}
 _DIRECTORY = Path(__file__).with_name("topics")
 
 
@@ -33,27 +38,16 @@ def topic_text(name: str, tools: tuple[Tool, ...]) -> str:
     return text
 
 
-def rooms(tools: tuple[Tool, ...]) -> tuple[Room, ...]:
-    """Every room with its tools."""
+def rooms(tools: tuple[Tool, ...]) -> dict[str, dict[str, Tool]]:
+    """Every room with its tools by name."""
     from clew.catalog.faces import FACES, ROOMS
     from clew.catalog.selection import offered_name
 
-    return tuple(
-        Room(
-            room,
-            tuple(
-                _room_tool(offered_name(tool, FACES["clew"]), tool.description, core=tool.core)
-                for tool in tools
-                if tool.toolset == room
-            ),
-        )
+    clew = FACES["clew"]
+    return {
+        room: {offered_name(tool, clew): tool for tool in tools if tool.toolset == room}
         for room in ROOMS
-    )
-
-
-def _room_tool(name: str, description: str, *, core: bool) -> RoomTool:
-    first_sentence = description.strip().split("\n")[0].partition(". ")[0].removesuffix(".")
-    return RoomTool(name, QUESTIONS.get(name, first_sentence), core)
+    }
 
 
 def _unknown_topic(name: str) -> NotFound:
@@ -66,13 +60,16 @@ def _unknown_topic(name: str) -> NotFound:
 
 
 def _tools_table(tools: tuple[Tool, ...]) -> str:
-    found = [(room.name, tool) for room in rooms(tools) for tool in room.tools]
-    found.sort(key=lambda pair: not pair[1].core)
-    rows = [
-        f"| {tool.question} | `{tool.name}` | {'always' if tool.core else room} |"
-        for room, tool in found
-    ]
-    return "\n".join(["| Question | Tool | Toolset |", "|---|---|---|", *rows])
+    rows: list[str] = []
+    rows_of_core: list[str] = []
+    for room, named in rooms(tools).items():
+        for name, tool in named.items():
+            described = tool.description.strip().split("\n")[0].partition(". ")[0].removesuffix(".")
+            row = f"| {QUESTIONS.get(name, described)} | `{name}` |"
+            (rows_of_core if tool.core else rows).append(
+                f"{row} {'always' if tool.core else room} |"
+            )
+    return "\n".join(["| Question | Tool | Toolset |", "|---|---|---|", *rows_of_core, *rows])
 
 
 def _faces_table(tools: tuple[Tool, ...]) -> str:

@@ -41,6 +41,6 @@ def _list_topics() -> Outcome:
     }
     data = {
         "topics": [{"name": name, "title": title} for name, title in titles.items()],
-        "rooms": [room.name for room in rooms(all_tools())],
+        "rooms": list(rooms(all_tools())),
     }
     return Outcome(data, (Table(("topic", "title"), tuple(titles.items())),))
