@@ -6,16 +6,6 @@ from __future__ import annotations
 class Face:
     """One name that the program goes by."""
 
-    __slots__ = (
-        "instructions",
-        "name",
-        "rooms",
-        "serve_command",
-        "server_name",
-        "summary",
-        "wrong_version",
-    )
-
     def __init__(
         self,
         name: str,

@@ -32,19 +32,6 @@ class Command:
     options that say where to look: `db`, `project`.
     """
 
-    __slots__ = (
-        "arguments",
-        "given",
-        "help",
-        "lines",
-        "name",
-        "notes",
-        "options",
-        "settings",
-        "summary",
-        "table",
-    )
-
     def __init__(  # noqa: PLR0913 - a declaration has as many fields as it has
         self,
         name: str,
@@ -73,26 +60,6 @@ class Command:
 
 class Tool:
     """One tool, as data."""
-
-    __slots__ = (
-        "accepted_schema",
-        "annotations",
-        "command",
-        "core",
-        "declared_schema",
-        "description",
-        "face",
-        "handler",
-        "hint",
-        "input_schema",
-        "name",
-        "original",
-        "output_schema",
-        "prefixed_name",
-        "slow",
-        "title",
-        "toolset",
-    )
 
     def __init__(  # noqa: PLR0913 - a declaration has as many fields as it has
         self,

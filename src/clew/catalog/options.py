@@ -12,8 +12,6 @@ import os
 class ServeOption:
     """One option of `serve`."""
 
-    __slots__ = ("flag", "help", "key", "takes", "variable")
-
     def __init__(self, flag: str, help_text: str, *, takes: str = "", variable: str = "") -> None:
         self.flag = flag
         self.key = flag.lstrip("-").replace("-", "_")

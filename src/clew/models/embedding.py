@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from clew.kit import jsontext
 from clew.kit.errors import Invalid, Unavailable
@@ -34,21 +34,6 @@ _LARGEST_REPLY = 64 * 1024 * 1024
 _LARGEST_NUMBER = 1e15
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-class Embedder(Protocol):
-    """Something that makes vectors of texts; equal names mean comparable vectors."""
-
-    @property
-    def name(self) -> str:
-        """What made a vector, as it is recorded beside it."""
-
-    @property
-    def dimensions(self) -> int | None:
-        """How long its vectors are; None until an endpoint has said it."""
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of length 1 per text; a text without anything in it is all zeros."""
 
 
 def load_embedder(environment: Mapping[str, str] | None = None) -> Embedder:
@@ -96,7 +81,7 @@ class PackagedEmbedder:
         self._tokenizer.no_truncation()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """The mean of each text's token vectors."""
+        """The mean of each text's token vectors, of length 1; without any token all zeros."""
         import numpy as np
 
         clean = [shown_text(text[:_LONGEST_TEXT]) for text in texts]
@@ -215,6 +200,9 @@ class EndpointEmbedder:
         return Unavailable(f"The embeddings endpoint at {self._place} answered {what}", hint)
 
 
+Embedder = PackagedEmbedder | EndpointEmbedder  # equal names mean comparable vectors
+
+
 def _stay_in_one_thread() -> None:
     """Keep the libraries from threads of their own, which wait busily and gain nothing here."""
     for variable, value in (("OPENBLAS_NUM_THREADS", "1"), ("TOKENIZERS_PARALLELISM", "false")):
@@ -222,9 +210,8 @@ def _stay_in_one_thread() -> None:
 
 
 def _missing() -> Unavailable:
-    return Unavailable(
-        "Semantic search needs numpy and wordllama, which are not installed", INSTALL
-    )
+    what = "Semantic search needs numpy and wordllama, which are not installed"
+    return Unavailable(what, INSTALL)
 
 
 def _package(name: str) -> Path:

@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from clew.kit.errors import Invalid, Unavailable
@@ -77,21 +77,6 @@ class Spent:
         return f"{calls}, {self.asked} tokens in, {self.answered} out{price}"
 
 
-class LanguageModel(Protocol):
-    """Something that answers a prompt with text."""
-
-    @property
-    def name(self) -> str:
-        """Which model it is, as documents record it."""
-
-    @property
-    def spent(self) -> Spent:
-        """What its calls took so far."""
-
-    def write(self, instructions: str, prompt: str, *, clock: Clock, call: Call) -> str:
-        """Its answer, within the time that is left."""
-
-
 def load_language_model(environment: Mapping[str, str] | None = None) -> LanguageModel | None:
     """The model that the environment names, or None; nothing is imported or asked yet."""
     given = os.environ if environment is None else environment
@@ -105,7 +90,7 @@ def load_language_model(environment: Mapping[str, str] | None = None) -> Languag
             "Use openai:NAME (any OpenAI-compatible server, with CLEW_MODEL_URL), "
             "anthropic:NAME or ollama:NAME.",
         )
-    return ConfiguredModel(provider, model, given)
+    return LanguageModel(provider, model, given)
 
 
 def seconds_allowed(environment: Mapping[str, str] | None = None) -> float:
@@ -126,8 +111,8 @@ def seconds_allowed(environment: Mapping[str, str] | None = None) -> float:
     return seconds
 
 
-class ConfiguredModel:
-    """A model of one of the known providers."""
+class LanguageModel:
+    """A model of one of the known providers; `spent` is what its calls took so far."""
 
     def __init__(self, provider: str, model: str, environment: Mapping[str, str]) -> None:
         self._provider = provider
@@ -141,7 +126,7 @@ class ConfiguredModel:
 
     @property
     def name(self) -> str:
-        """Provider and model."""
+        """Provider and model, as documents record it."""
         return f"{self._provider}:{self._model}"
 
     def _check(self) -> None:
@@ -162,7 +147,7 @@ class ConfiguredModel:
             )
 
     def write(self, instructions: str, prompt: str, *, clock: Clock, call: Call) -> str:
-        """Ask the model in a thread of its own, so that time and cancellation are kept."""
+        """Its answer, asked for in a thread of its own, so that time and cancellation are kept."""
         return _Asking(lambda ask: self._asked(instructions, prompt, clock, ask)).result(
             clock, call
         )
