@@ -76,34 +76,22 @@ def remove_hook_in(ledger: Ledger, host: Host, path: Path, *, dry_run: bool) -> 
     current = read_bytes(path)
     config = ConfigText.from_bytes(path, capture.format, current)
     held = config.entry(capture.member)
-    record = ledger.get(path)
     if current is None or not _has_ours(held):
-        if record is not None and CAPTURE in record.parts and not dry_run:
-            _forget(ledger, path)
+        if not dry_run:
+            ledger.forget(path, CAPTURE)
         return HookReport(host, path, "absent")
     if dry_run:
         return HookReport(host, path, "removed")
     rest = [] if capture.is_command else [one for one in held if not _has_ours(one)]
-    trace = record.parts.get(CAPTURE, {}) if record else {}
     if rest:
         reduced = config.put(capture.member, rest).text
     else:
-        reduced = config.remove(capture.member, trace)
+        reduced = config.remove(capture.member, ledger.trace(path, CAPTURE))
     status = remove_part(
         ledger, path, CAPTURE,
         current=current, reduced=config.to_bytes(reduced), blank=config.is_blank(reduced),
     )  # fmt: skip
     return HookReport(host, path, status)
-
-
-def _forget(ledger: Ledger, path: Path) -> None:
-    record = ledger.get(path)
-    assert record is not None
-    rest = {name: trace for name, trace in record.parts.items() if name != CAPTURE}
-    if rest:
-        ledger.put(record.changed(parts=rest))
-    else:
-        ledger.drop(record.path)
 
 
 def _place(host: Host) -> tuple[Capture, Path]:

@@ -332,7 +332,7 @@ def unregister_in(ledger: Ledger, target: Target, *, force: bool, dry_run: bool)
     entry = config.entry(target.entry_path)
     if current is None or entry is None:
         if not dry_run:
-            _forget(ledger, target)
+            ledger.forget(target.path, target.face.name)
         return Report(target, "absent")
     words = target.host.shape.words(entry)
     if not is_ours(words, target.face) and not force:
@@ -342,27 +342,13 @@ def unregister_in(ledger: Ledger, target: Target, *, force: bool, dry_run: bool)
         )
     if dry_run:
         return Report(target, "removed", words)
-    record = ledger.get(target.path)
-    reduced = config.remove(
-        target.entry_path, record.parts.get(target.face.name, {}) if record else {}
-    )
+    trace = ledger.trace(target.path, target.face.name)
+    reduced = config.remove(target.entry_path, trace)
     status = remove_part(
         ledger, target.path, target.face.name,
         current=current, reduced=config.to_bytes(reduced), blank=config.is_blank(reduced),
     )  # fmt: skip
     return Report(target, status, words)
-
-
-def _forget(ledger: Ledger, target: Target) -> None:
-    """Drop the record of an entry that someone else has already removed."""
-    record = ledger.get(target.path)
-    if record is None or target.face.name not in record.parts:
-        return
-    rest = {name: trace for name, trace in record.parts.items() if name != target.face.name}
-    if rest:
-        ledger.put(record.changed(parts=rest))
-    else:
-        ledger.drop(record.path)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from clew.hosts.files.instructions import BLOCK, remove_block, remove_skill
 from clew.hosts.files.ledger import Ledger, Record, open_ledger, read_ledger
 from clew.hosts.model import Scope
 from clew.hosts.paths import short
-from clew.hosts.register import Report, Target, unregister_in
+from clew.hosts.register import Target, unregister_in
 from clew.hosts.table import find_host
 from clew.kit.errors import ClewError
 
@@ -109,20 +109,14 @@ def _action(record: Record, part: str, status: str, problem: str | None) -> Acti
 
 def _undone(ledger: Ledger, record: Record, part: str, *, dry_run: bool) -> tuple[str, str | None]:
     if part == CAPTURE:
-        found = remove_hook_in(
-            ledger, find_host(str(record.host)), Path(record.path), dry_run=dry_run
-        )
-        return found.status, None
+        host, path = find_host(str(record.host)), Path(record.path)
+        return remove_hook_in(ledger, host, path, dry_run=dry_run).status, None
     if record.kind == "host":
-        report = _unregistered(ledger, record, part, dry_run=dry_run)
+        report = unregister_in(ledger, _target(record, part), force=False, dry_run=dry_run)
         return report.status, report.problem
     remove = remove_block if record.kind == BLOCK else remove_skill
     done = remove(ledger, Path(record.path), dry_run=dry_run)
     return done.status, done.problem
-
-
-def _unregistered(ledger: Ledger, record: Record, face: str, *, dry_run: bool) -> Report:
-    return unregister_in(ledger, _target(record, face), force=False, dry_run=dry_run)
 
 
 def _setup_line(record: Record, part: str) -> str:

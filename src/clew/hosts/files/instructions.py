@@ -155,8 +155,7 @@ def remove_block(ledger: Ledger, path: Path, *, dry_run: bool = False) -> FileRe
 
 
 def _without_block(ledger: Ledger, path: Path, text: str, block: _Block) -> str:
-    record = ledger.get(path)
-    inserted = record.parts.get(BLOCK, {}).get("inserted") if record else None
+    inserted = ledger.trace(path, BLOCK).get("inserted")
     if inserted and text.count(inserted) == 1:
         return text.replace(inserted, "")
     head, tail = text[: block.start], text[block.end :].lstrip("\r\n")

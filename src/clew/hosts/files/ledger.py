@@ -22,7 +22,6 @@ from clew.kit.locks import locked
 from clew.kit.project import clew_home
 
 LARGEST = 16 * 1024 * 1024
-_CHUNK = 1024 * 1024
 # A FIFO put there between the two looks must not make the opening wait.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
@@ -40,16 +39,12 @@ def read_bytes(path: Path) -> bytes | None:
 
 def _read_regular(path: Path) -> bytes:
     handle = os.open(path, _FLAGS | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-    try:
+    with os.fdopen(handle, "rb") as file:
         _refuse_odd(path, os.fstat(handle))
-        data = bytearray()
-        while chunk := os.read(handle, _CHUNK):
-            data += chunk
-            if len(data) > LARGEST:
-                raise _too_large(path)
-        return bytes(data)
-    finally:
-        os.close(handle)
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise _too_large(path)
+    return data
 
 
 def _refuse_odd(path: Path, found: os.stat_result) -> None:
@@ -137,6 +132,21 @@ class Ledger:
         """Forget the record of this file."""
         self.records.pop(path, None)
         self.save()
+
+    def trace(self, path: Path, part: str) -> dict[str, Any]:
+        """What removing a part of this file needs to know."""
+        record = self.get(path)
+        return record.parts.get(part, {}) if record else {}
+
+    def forget(self, path: Path, part: str) -> None:
+        """Forget a part that someone else has already removed."""
+        record = self.get(path)
+        if record is not None and part in record.parts:
+            rest = {name: trace for name, trace in record.parts.items() if name != part}
+            if rest:
+                self.put(record.changed(parts=rest))
+            else:
+                self.drop(record.path)
 
     def save(self) -> None:
         """Write the ledger."""
