@@ -148,30 +148,43 @@ def build_service(
         offer_engines()
     offered = offered_tools(face, options)
     toolsets = set() if tools_only else {tool.toolset for tool in offered.values()}
-    sources: list[Source] = []
-    if "guide" in toolsets:
-        from clew.guide.tools import GuideSource
-
-        sources.append(GuideSource(all_tools))
-    if "advisors" in toolsets:
-        from clew.advisors.prompts import AdvisorSource
-
-        if options.get("database"):
-            keep_conversations(options["database"])
-        sources.append(AdvisorSource())
-    if "commands" in toolsets:
-        from clew.commands.tools import CommandSource
-
-        sources.append(CommandSource(options))
+    if "advisors" in toolsets and options.get("database"):
+        keep_conversations(options["database"])
+    offers = {
+        "guide": (frozenset({"resources", "completions"}), _guide_source),
+        "advisors": (frozenset({"prompts"}), _advisor_source),
+        "commands": (
+            frozenset({"prompts", "resources", "completions", "listChanged", "logging"}),
+            lambda: _command_source(options),
+        ),
+    }
     return CatalogService(
         face,
         offered,
         options,
-        sources=tuple(sources),
+        sources=tuple(offer for toolset, offer in offers.items() if toolset in toolsets),
         before_call=_keep_and_repair if face.name == "clew" else repair_orphans,
         helpers=helpers,
         around_call=around_call,
     )
+
+
+def _guide_source() -> Source:
+    from clew.guide.topics import GuideSource
+
+    return GuideSource(all_tools)
+
+
+def _advisor_source() -> Source:
+    from clew.advisors.prompts import AdvisorSource
+
+    return AdvisorSource()
+
+
+def _command_source(options: Mapping[str, str]) -> Source:
+    from clew.commands.mcp_prompts import CommandSource
+
+    return CommandSource(options)
 
 
 def _keep_and_repair(tool: Tool, call: Call) -> None:

@@ -53,8 +53,6 @@ _PROMPTS = {
 class AdvisorSource(Source):
     """The prompts of the advisors."""
 
-    features = frozenset({"prompts"})
-
     def prompts(self) -> list[JsonObject]:
         """The tasks."""
         return [

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
 
     Around = Callable[[Tool, JsonObject, Call], AbstractContextManager[None]]
+    Offer = tuple[
+        frozenset[str], Callable[[], "Source"]
+    ]  # of which kind it is, and how it is loaded
 
 
 class Source:
-    """What a room offers besides tools. A room overrides what it has."""
-
-    features: frozenset[str] = frozenset()
+    """What a room offers besides tools, loaded when a client asks. A room overrides what it has."""
 
     def prompts(self) -> list[JsonObject]:
         """The prompts as `prompts/list` shows them."""
@@ -67,7 +68,7 @@ class CatalogService(Service):
         offered: dict[str, Tool],
         settings: Mapping[str, str] | None = None,
         *,
-        sources: tuple[Source, ...] = (),
+        sources: tuple[Offer, ...] = (),
         before_call: Callable[[Tool, Call], None] | None = None,
         helpers: Helpers | None = None,
         around_call: Around | None = None,
@@ -78,13 +79,20 @@ class CatalogService(Service):
         self.wrong_version = face.wrong_version or self.wrong_version
         self.settings = {**(settings or {}), "face": face.name}
         self._offered = offered
-        self._sources = sources
+        self._offers = sources
+        self._loaded: list[Source] | None = None
         self._before_call = before_call
         self._helpers = helpers
         self._around_call = around_call
         self._watches = False
-        for source in sources:
-            self.features |= source.features
+        for features, _ in sources:
+            self.features |= features
+
+    @property
+    def _sources(self) -> list[Source]:
+        if self._loaded is None:
+            self._loaded = [load() for _, load in self._offers]
+        return self._loaded
 
     def tools(self) -> list[JsonObject]:
         """The offered tools in the catalogue's order."""
@@ -152,7 +160,8 @@ class CatalogService(Service):
 
     def get_prompt(self, name: str, arguments: JsonObject, call: Call) -> JsonObject:
         """One prompt, filled in."""
-        offering = [source for source in self._sources if "prompts" in source.features]
+        pairs = zip(self._offers, self._sources, strict=True)
+        offering = [source for (features, _), source in pairs if "prompts" in features]
         for source in offering[:-1]:
             if any(prompt["name"] == name for prompt in source.prompts()):
                 return source.get_prompt(name, arguments)

@@ -1,9 +1,8 @@
-"""The guide for agents: its tool, and its topics as MCP resources, `clew://guide/<topic>`."""
+"""The guide's tool for agents."""
 
 from __future__ import annotations
 
 from clew.catalog.model import READS, STRING, STRINGS, Tool, nullable, object_schema, string
-from clew.catalog.service import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from clew.kit.jsontext import JsonObject
 
     AllTools = Callable[[], tuple[Tool, ...]]
-
-_PREFIX = "clew://guide/"
-_TEMPLATE = _PREFIX + "{topic}"
 
 
 def guide_tools(all_tools: AllTools) -> tuple[Tool, ...]:
@@ -99,45 +95,3 @@ def _position(branch: str | None, head: str | None) -> str:
     if head is None:
         return f"branch {branch}, no commits yet"
     return f"branch {branch} at {head}" if branch else f"detached at {head}"
-
-
-class GuideSource(Source):
-    """The guide's topics as resources, with completion."""
-
-    features = frozenset({"resources", "completions"})
-
-    def __init__(self, all_tools: AllTools) -> None:
-        self._all_tools = all_tools
-
-    def resources(self) -> list[JsonObject]:
-        """One resource per topic."""
-        from clew.guide.topics import topic_names
-
-        return [
-            {"uri": _PREFIX + name, "name": name, "title": f"Guide: {name}", **_MARKDOWN}
-            for name in topic_names()
-        ]
-
-    def resource_templates(self) -> list[JsonObject]:
-        """The pattern that all topics follow."""
-        return [{"uriTemplate": _TEMPLATE, "name": "guide", "title": "Guide by topic", **_MARKDOWN}]
-
-    def read_resource(self, uri: str) -> list[JsonObject] | None:
-        """A topic's text."""
-        from clew.guide.topics import topic_text
-
-        if not uri.startswith(_PREFIX):
-            return None
-        text = topic_text(uri.removeprefix(_PREFIX), self._all_tools())
-        return [{"uri": uri, **_MARKDOWN, "text": text}]
-
-    def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
-        """Topics that begin with what was typed."""
-        from clew.guide.topics import topic_names
-
-        if reference.get("uri") != _TEMPLATE or name != "topic":
-            return []
-        return [topic for topic in topic_names() if topic.startswith(value)]
-
-
-_MARKDOWN: JsonObject = {"mimeType": "text/markdown"}

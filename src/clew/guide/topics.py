@@ -1,15 +1,21 @@
-"""The topics: Markdown files beside this module, completed from the catalogue."""
+"""The topics: Markdown files beside this module, completed from the catalogue; also as MCP resources."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from clew.catalog.service import Source
 from clew.kit.errors import NotFound
 from clew.kit.text.display import clipped, shown_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clew.catalog.model import Tool
+    from clew.kit.jsontext import JsonObject
+
+    AllTools = Callable[[], tuple[Tool, ...]]
 
 FIRST_TOPIC = "overview"
 # The question that leads to a tool. A tool without an entry is shown with its description.
@@ -18,6 +24,9 @@ QUESTIONS = {
     "clew_doctor": "Something does not work. What is wrong, and what repairs it?",
     "long_running_operation": "Do progress and cancelling work in this host? (an example tool)",
 }
+_PREFIX = "clew://guide/"
+_TEMPLATE = _PREFIX + "{topic}"
+_MARKDOWN = {"mimeType": "text/markdown"}
 _DIRECTORY = Path(__file__).with_name("topics")
 
 
@@ -92,3 +101,34 @@ _FILLS = {
     "{faces}": _faces_table,
     "{topics}": _topic_list,
 }
+
+
+class GuideSource(Source):
+    """The guide's topics as resources, with completion."""
+
+    def __init__(self, all_tools: AllTools) -> None:
+        self._all_tools = all_tools
+
+    def resources(self) -> list[JsonObject]:
+        """One resource per topic."""
+        return [
+            {"uri": _PREFIX + name, "name": name, "title": f"Guide: {name}", **_MARKDOWN}
+            for name in topic_names()
+        ]
+
+    def resource_templates(self) -> list[JsonObject]:
+        """The pattern that all topics follow."""
+        return [{"uriTemplate": _TEMPLATE, "name": "guide", "title": "Guide by topic", **_MARKDOWN}]
+
+    def read_resource(self, uri: str) -> list[JsonObject] | None:
+        """A topic's text."""
+        if not uri.startswith(_PREFIX):
+            return None
+        text = topic_text(uri.removeprefix(_PREFIX), self._all_tools())
+        return [{"uri": uri, **_MARKDOWN, "text": text}]
+
+    def complete(self, reference: JsonObject, name: str, value: str) -> list[str]:
+        """Topics that begin with what was typed."""
+        if reference.get("uri") != _TEMPLATE or name != "topic":
+            return []
+        return [topic for topic in topic_names() if topic.startswith(value)]

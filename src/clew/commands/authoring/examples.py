@@ -75,7 +75,15 @@ def _check_folder(
     for name in names:
         base = join(folder.directory, f"t_{name}")
         try:
-            prompt = _rendered(folder, agent, settings, _options(f"{base}.json"))
+            c1, c2, c3 = folder.address
+            words = {
+                "agent": agent,
+                "c1": c1,
+                "c2": c2,
+                "c3": c3,
+                "options": _options(f"{base}.json"),
+            }
+            prompt = execute(request_from_arguments(words), settings).prompt
             yield _compared(label, name, f"{base}.md", prompt, update=update)
         except ClewError as error:
             yield Checked(label, name, error.full_text())
@@ -91,14 +99,6 @@ def _options(path: str) -> dict[str, Any]:
     if not isinstance(options, dict):
         raise Invalid(f"Expected an object of options: {path}")
     return options
-
-
-def _rendered(
-    folder: Folder, agent: str, settings: Mapping[str, str] | None, options: dict[str, Any]
-) -> str:
-    c1, c2, c3 = folder.address
-    words = {"agent": agent, "c1": c1, "c2": c2, "c3": c3, "options": options}
-    return execute(request_from_arguments(words), settings).prompt
 
 
 def _compared(label: str, name: str, path: str, prompt: str, *, update: bool) -> Checked:

@@ -10,7 +10,7 @@ from typing import Any
 from clew.commands.files.declarations import declared_variables, text_of
 from clew.commands.files.disk import confined
 from clew.commands.files.layers import PROJECT, USER, find_layers
-from clew.commands.files.templates import variants_of
+from clew.commands.files.templates import variant_names, variants_of
 from clew.commands.registry.registry_file import read_options
 from clew.commands.registry.scan import Folder, find_folders, first_line
 from clew.commands.render.render import DESTINATION, FILE, INPUT, VARIABLE, names_in
@@ -57,10 +57,10 @@ def _changes(meta: dict[str, Any], folder: Folder, body: str, used: set[str]) ->
     if not text_of(meta.get("description")):
         changes["description"] = first_line(body, 200)
     declared = read_options(meta.get("options"))
-    there = variants_of(name for name, _, _ in folder.stamps)
+    editions, adaptations = variant_names(variants_of(name for name, _, _ in folder.stamps))
     options = {
-        "edition": list(dict.fromkeys(edition for edition, _ in there)),
-        "adaptation": list(dict.fromkeys(a for _, a in there if a)),
+        "edition": editions,
+        "adaptation": adaptations,
         "file": FILE in used or (declared.file and INPUT in used),
         "stdin": INPUT in used,
         "destination": DESTINATION in used,

@@ -31,6 +31,11 @@ _GIVEN = re.compile(
 )
 _TEMPLATED = re.compile(r"\{\{\s*([A-Za-z][\w-]*)\s*\}\}")
 _NAMED = re.compile(r"\$\$|\$\{?([A-Za-z_]\w*)\}?")
+_SPOKEN = (
+    "(the text given with this command)",
+    "(the file given with this command)",
+    "(the destination given with this command)",
+)
 _SHELL = frozenset({"HOME", "PATH", "PWD", "USER", "SHELL", "TMPDIR", "EDITOR"})
 
 Changes = dict[str, str]
@@ -39,11 +44,16 @@ Hints = Sequence[str]
 
 @dataclass(frozen=True)
 class Style:
-    """One way to write arguments."""
+    """One way to write arguments.
+
+    A variable has a name, its words joined by `_`, its number and its index; `fixed` are the words
+    for the input, its file and the destination.
+    """
 
     read: Callable[[str, Hints, Changes], str]
-    values: Callable[[Sequence[str]], dict[str, str]]
-    hint: Callable[[Sequence[str]], str] = lambda _: ""
+    variable: str
+    fixed: tuple[str, str, str]
+    hint: str = ""
 
     def into(self, body: str, hints: Hints = ()) -> tuple[str, Changes]:
         """A foreign body with our placeholders, and what became what."""
@@ -53,7 +63,12 @@ class Style:
     def out(self, body: str) -> tuple[str, str]:
         """Our body with foreign placeholders, and the hint that names the arguments."""
         asked = [n.removeprefix(VARIABLE) for n in names_in(body) if n.startswith(VARIABLE)]
-        return fill(body, self.values(asked)), self.hint(asked)
+        values = dict(zip((INPUT, FILE, DESTINATION), self.fixed, strict=True))
+        for index, name in enumerate(asked):
+            words = {"name": name, "joined": name.replace("-", "_")}
+            written = self.variable.format(**words, number=index + 1, index=index)
+            values[VARIABLE + name] = written
+        return fill(body, values), " ".join(self.hint.format(name) for name in asked if self.hint)
 
 
 def escaped(body: str) -> str:
@@ -90,17 +105,6 @@ def _read_numbered(body: str, hints: Hints, changes: Changes) -> str:
     return _NUMBERED.sub(ours, body)
 
 
-def _numbers(asked: Sequence[str]) -> dict[str, str]:
-    values = {VARIABLE + name: f"${number}" for number, name in enumerate(asked, 1)}
-    return {**values, **dict.fromkeys((INPUT, FILE, DESTINATION), "$ARGUMENTS")}
-
-
-def _indexes(asked: Sequence[str]) -> dict[str, str]:
-    """Unlike $1, an index in brackets means the same in every release of Claude Code."""
-    values = {VARIABLE + name: f"$ARGUMENTS[{number}]" for number, name in enumerate(asked)}
-    return {**_numbers(asked), **values}
-
-
 def _read_given(body: str, hints: Hints, changes: Changes) -> str:
     def ours(found: re.Match[str]) -> str:
         if found["name"]:
@@ -108,11 +112,6 @@ def _read_given(body: str, hints: Hints, changes: Changes) -> str:
         return changes.setdefault(found[0], f"{{{FILE if found['fixed'] == 'file' else INPUT}}}")
 
     return _GIVEN.sub(ours, body)
-
-
-def _inputs(asked: Sequence[str]) -> dict[str, str]:
-    values = {VARIABLE + name: f"${{input:{name}}}" for name in asked}
-    return {**values, INPUT: "${selection}", FILE: "${file}", DESTINATION: "${input:destination}"}
 
 
 def templated(whole: str) -> Style:
@@ -129,14 +128,7 @@ def templated(whole: str) -> Style:
             return converted
         return f"{converted}\n\n{{{INPUT}}}"
 
-    def values(asked: Sequence[str]) -> dict[str, str]:
-        return {
-            **{VARIABLE + name: f"{{{{{name}}}}}" for name in asked},
-            INPUT: f"{{{{{whole}}}}}",
-            **_spoken(FILE, DESTINATION),
-        }
-
-    return Style(read, values)
+    return Style(read, "{{{{{name}}}}}", (f"{{{{{whole}}}}}", *_SPOKEN[1:]))
 
 
 def _read_named(body: str, hints: Hints, changes: Changes) -> str:
@@ -152,30 +144,13 @@ def _read_named(body: str, hints: Hints, changes: Changes) -> str:
     return converted if INPUT in names_in(converted) else f"{converted}\n\n{{{INPUT}}}"
 
 
-def _dollars(asked: Sequence[str]) -> dict[str, str]:
-    values = {VARIABLE + name: f"${name.replace('-', '_')}" for name in asked}
-    return {**values, INPUT: "$input", FILE: "$file", DESTINATION: "$destination"}
-
-
-def _spoken(*names: str) -> dict[str, str]:
-    texts = {INPUT: "text", FILE: "file", DESTINATION: "destination"}
-    return {name: f"(the {texts[name]} given with this command)" for name in names}
-
-
-def _words(asked: Sequence[str]) -> dict[str, str]:
-    """Placeholders as words, for programs without variables."""
-    return {**{VARIABLE + n: f"<{n}>" for n in asked}, **_spoken(INPUT, FILE, DESTINATION)}
-
-
-def _brackets(asked: Sequence[str]) -> str:
-    return " ".join(f"[{name}]" for name in asked)
-
-
-numbered = Style(_read_numbered, _numbers, _brackets)
-indexed = Style(_read_numbered, _indexes, _brackets)
-given = Style(_read_given, _inputs)
-named = Style(_read_named, _dollars)
-in_words = Style(_read_numbered, _words)
+_TYPED = ("$ARGUMENTS",) * 3
+numbered = Style(_read_numbered, "${number}", _TYPED, "[{}]")
+# Unlike $1, an index in brackets means the same in every release of Claude Code.
+indexed = Style(_read_numbered, "$ARGUMENTS[{index}]", _TYPED, "[{}]")
+given = Style(_read_given, "${{input:{name}}}", ("${selection}", "${file}", "${input:destination}"))
+named = Style(_read_named, "${joined}", ("$input", "$file", "$destination"))
+in_words = Style(_read_numbered, "<{name}>", _SPOKEN)  # for programs without variables
 
 
 def told(changes: Mapping[str, str]) -> list[str]:

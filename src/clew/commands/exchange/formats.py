@@ -142,9 +142,8 @@ def _read_llm(text: str) -> Foreign:
         raise Invalid(f"Not YAML: {str(error).splitlines()[0]}") from None
     fields = loaded if isinstance(loaded, dict) else {"prompt": loaded}
     parts = [text_of(fields.get(key)) for key in ("system", "prompt")]
-    own = _OWN_COMMENT.search(text)
     kept = {key: value for key, value in fields.items() if key not in ("system", "prompt")}
-    if own:
+    if own := _OWN_COMMENT.search(text):
         kept[OWN_KEY] = own[1]
     return Foreign(kept, "\n\n".join(part for part in parts if part))
 
@@ -156,23 +155,9 @@ def _with_fields(command: Command, body: str, hint: str, **more: object) -> str:
     return f"{frontmatter_text({**meta, OWN_KEY: command.label})}\n{body}"
 
 
-def _markdown(command: Command, body: str, hint: str) -> str:
-    return _with_fields(command, body, hint)
-
-
-def _plain(command: Command, body: str, hint: str) -> str:
-    return body
-
-
-def _copilot(command: Command, body: str, hint: str) -> str:
-    return _with_fields(command, body, "", agent="agent")
-
-
 def _rule(command: Command, body: str, hint: str) -> str:
-    head = frontmatter_text(
-        {"description": command.description, "alwaysApply": False, OWN_KEY: command.label}
-    )
-    return f"{head}\n{body}"
+    meta = {"description": command.description, "alwaysApply": False, OWN_KEY: command.label}
+    return f"{frontmatter_text(meta)}\n{body}"
 
 
 def skill_name(address: tuple[str, str, str]) -> str:
@@ -181,18 +166,9 @@ def skill_name(address: tuple[str, str, str]) -> str:
 
 
 def _skill(command: Command, body: str, hint: str) -> str:
-    meta = {
-        "name": skill_name(command.address),
-        "description": (command.description or command.title or command.label)[
-            :LONGEST_SKILL_DESCRIPTION
-        ],
-        "metadata": {OWN_KEY: command.label},
-    }
-    return f"{frontmatter_text(meta)}\n{body}"
-
-
-def _fabric(command: Command, body: str, hint: str) -> str:
-    return body if "{{input}}" in body else f"{body.rstrip()}\n\n# INPUT\n"
+    about = (command.description or command.title or command.label)[:LONGEST_SKILL_DESCRIPTION]
+    meta = {"name": skill_name(command.address), "description": about}
+    return f"{frontmatter_text({**meta, 'metadata': {OWN_KEY: command.label}})}\n{body}"
 
 
 def _gemini(command: Command, body: str, hint: str) -> str:
@@ -211,33 +187,28 @@ def _below(address: tuple[str, str, str]) -> str:
     return f"{c1}/{c2}-{c3}"
 
 
-def _flat(address: tuple[str, str, str]) -> str:
-    return "-".join(address)
-
-
-def _pattern(address: tuple[str, str, str]) -> str:
-    return f"{address[1]}_{address[2]}".replace("-", "_")
-
+_flat = "-".join
 
 _ALL = (
     Format("skill", ".claude/skills", in_words, skill_name, _skill, _read_claude, main="SKILL.md"),
-    Format("fabric", "patterns", templated("input"), _pattern, _fabric, main="system.md"),
     Format(
-        "copilot",
-        ".github/prompts",
-        given,
-        _flat,
-        _copilot,
-        ending=".prompt.md",
-        marks=(".github",),
+        "fabric", "patterns", templated("input"),
+        lambda address: f"{address[1]}_{address[2]}".replace("-", "_"),
+        lambda _, body, __: body if "{{input}}" in body else f"{body.rstrip()}\n\n# INPUT\n",
+        main="system.md",
+    ),
+    Format(
+        "copilot", ".github/prompts", given, _flat,
+        lambda command, body, _: _with_fields(command, body, "", agent="agent"),
+        ending=".prompt.md", marks=(".github",),
     ),
     Format("gemini", ".gemini/commands", templated("args"), _below, _gemini, _read_toml, ".toml"),
     Format("llm", "templates", named, _flat, _llm, _read_llm, ".yaml"),
     Format("cursor-rule", ".cursor/rules", in_words, _flat, _rule, ending=".mdc"),
-    Format("cursor", ".cursor/commands", in_words, _flat, _plain, marks=(".cursor",)),
-    Format("codex", ".codex/prompts", numbered, _flat, _markdown, marks=(".codex",)),
-    Format("claude", ".claude/commands", indexed, _below, _markdown, _read_claude),
-)
+    Format("cursor", ".cursor/commands", in_words, _flat, lambda _, body, __: body, marks=(".cursor",)),
+    Format("codex", ".codex/prompts", numbered, _flat, _with_fields, marks=(".codex",)),
+    Format("claude", ".claude/commands", indexed, _below, _with_fields, _read_claude),
+)  # fmt: skip
 FORMATS = {one.name: one for one in _ALL}
 PLUGIN = "plugin"  # only written: skills, and the file that makes them a plugin of Claude Code
 KINDS = (REGISTRY, *FORMATS, PLUGIN)
@@ -251,11 +222,8 @@ def guess_format(source: str) -> str:
     parts = place.absolute().parts
     for one in _ALL:
         if one.main:
-            if (
-                place.name == one.main
-                or any(place.glob(one.main))
-                or any(place.glob(f"*/{one.main}"))
-            ):
+            found = (any(place.glob(f"{below}{one.main}")) for below in ("", "*/"))
+            if place.name == one.main or any(found):
                 return one.name
         elif one.ending != ".md":
             if place.name.endswith(one.ending) or next(place.glob(f"**/*{one.ending}"), None):

@@ -66,6 +66,12 @@ def variants_of(names: Iterable[str]) -> list[tuple[str, str]]:
     return sorted(found, key=lambda variant: (variant[0] != DEFAULT, variant))
 
 
+def variant_names(variants: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """The editions, and the adaptations, each name once."""
+    editions, adaptations = zip(*variants, strict=True) if variants else ((), ())
+    return list(dict.fromkeys(editions)), list(dict.fromkeys(filter(None, adaptations)))
+
+
 def find_home(
     agent: str, address: tuple[str, str, str], settings: Mapping[str, str] | None = None
 ) -> Home | None:

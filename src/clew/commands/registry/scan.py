@@ -10,7 +10,7 @@ from os.path import join
 from clew.commands.files.declarations import is_name
 from clew.commands.files.disk import confined, directories, entries, read_text
 from clew.commands.files.layers import DEFAULT_AGENT, HOME, PACKAGED, Layer, Profile
-from clew.commands.files.templates import file_name, variants_of
+from clew.commands.files.templates import file_name, variant_names, variants_of
 from clew.commands.model import Command
 from clew.commands.registry.registry_file import declared_command
 from clew.kit.errors import ClewError, Invalid
@@ -141,12 +141,8 @@ def read_folder(folder: Folder, agent: str) -> Declared:
     meta, body, problem = read_leniently(text)
     found = meta or {}
     command = declared_command(bare, found)
-    there = variants_of(name for name, _, _ in folder.stamps)
-    options = replace(
-        command.options,
-        edition=tuple(dict.fromkeys(edition for edition, _ in there)),
-        adaptation=tuple(dict.fromkeys(a for _, a in there if a)),
-    )
+    editions, adaptations = variant_names(variants_of(name for name, _, _ in folder.stamps))
+    options = replace(command.options, edition=tuple(editions), adaptation=tuple(adaptations))
     words = command.description or first_line(body, 300)
     command = replace(command, description=words, options=options, body=body[:_MOST_BODY])
     return Declared(command, problem, has_frontmatter=meta is not None)

@@ -53,8 +53,3 @@ class Watcher:
         except (ClewError, OSError):  # a project that is gone for a moment
             return self._seen
         return found
-
-
-def watch(settings: Mapping[str, str], announce: Announce) -> None:
-    """Start watching for a server."""
-    Watcher(settings, announce).start()
