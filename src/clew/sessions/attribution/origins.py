@@ -80,7 +80,7 @@ class Attribution:
         kept = self._index.explained(blob, path, known) if blob else None
         by_id = {edit.id: edit for edit in every}
         if kept is not None:
-            return _unpacked(kept, by_id)
+            return _origins(jsontext.loads_bytes(kept), by_id)
         if not every or len(lines) > _LONGEST_FILE:
             return [[] for _ in lines]
         file = prints_of(lines)
@@ -174,26 +174,22 @@ def _turn(origin: Origin) -> tuple[int, int]:
 
 
 def _origins(
-    found: Sequence[Sequence[Sequence[object]]], edits: dict[int, KeptEdit]
+    found: Sequence[Sequence[tuple[int, str, float]]], edits: dict[int, KeptEdit]
 ) -> list[list[Origin]]:
     return [
         [
             Origin(
-                edit.id,
-                edit.session,
-                edit.turn,
-                edit.time,
-                str(kind),
-                float(str(certainty)),
-                edit.is_blind,
-                edit.is_imported,
+                one.id,
+                one.session,
+                one.turn,
+                one.time,
+                kind,
+                certainty,
+                one.is_blind,
+                one.is_imported,
             )
             for number, kind, certainty in some
-            if (edit := edits.get(int(str(number)))) is not None
+            if (one := edits.get(number)) is not None
         ]
         for some in found
     ]
-
-
-def _unpacked(data: bytes, edits: dict[int, KeptEdit]) -> list[list[Origin]]:
-    return _origins(jsontext.loads_bytes(data), edits)

@@ -46,6 +46,9 @@ class Updater:
     environment: Mapping[str, str]
     home: Path
     takes_all: bool = False
+    _report: Report = field(default_factory=Report, init=False)
+    _excluded: list[str] = field(default_factory=list, init=False)
+    _opened: list[Places] = field(default_factory=list, init=False)
 
     def update(
         self,
@@ -55,15 +58,15 @@ class Updater:
         most_bytes: int | None = None,
     ) -> Report:
         """Read what is new of the opened projects; `only` one file or id, and not more than so much."""
-        report = Report()
+        report = self._report = Report()
         if self.index.setting(OFF):
             report.is_off = True
             return report
         if project is not None:
             self.index.open_project(os.path.realpath(project))
-        excluded = (self.index.setting(EXCLUDED) or "").splitlines()
-        roots = [root for root in self.index.projects() if not _is_excluded(root, excluded)]
-        opened = [places_of(Path(root)) for root in roots]
+        self._excluded = (self.index.setting(EXCLUDED) or "").splitlines()
+        roots = [root for root in self.index.projects() if not self._is_excluded(root)]
+        self._opened = [places_of(Path(root)) for root in roots]
         around = Surroundings(self.home, self.environment, tuple(Path(root) for root in roots))
         known = self.index.known()
         for reader in (make() for make in READERS):
@@ -73,77 +76,65 @@ class Updater:
                     continue
                 report.looked_at += 1
                 before = known.get(source.key)
-                if self._is_wanted(source, before, most_bytes, report):
+                if self._is_wanted(source, before, most_bytes):
                     chosen.append((source, before))
-            self._take_all(reader, chosen, opened, excluded, report)
+            self._take_all(reader, chosen)
         if report.read:
             self.index.settle()
         return report
 
-    def _is_wanted(
-        self, source: Source, before: Known | None, most_bytes: int | None, report: Report
-    ) -> bool:
+    def _is_wanted(self, source: Source, before: Known | None, most_bytes: int | None) -> bool:
         """Whether a transcript is new or grew, and is not too much for now."""
-        if _is_unchanged(before, source) and not (self.takes_all and _is_foreign(before)):
-            return False
+        if before is not None and (before.size, before.stamp) == (source.size, source.stamp):
+            is_foreign = before.project is None
+            if not (self.takes_all and is_foreign):
+                return False
         grown = _grown(source, before)
-        if most_bytes is not None and report.planned + grown > most_bytes:
-            report.left += 1
+        if most_bytes is not None and self._report.planned + grown > most_bytes:
+            self._report.left += 1
             return False
-        report.planned += grown
+        self._report.planned += grown
         return True
 
-    def _take_all(
-        self,
-        reader: Reader,
-        chosen: list[tuple[Source, Known | None]],
-        opened: list[Places],
-        excluded: list[str],
-        report: Report,
-    ) -> None:
+    def _take_all(self, reader: Reader, chosen: list[tuple[Source, Known | None]]) -> None:
         """Read transcripts: large ones each by itself, small ones some in a transaction."""
         small = [one for one in chosen if _grown(*one) <= _SMALL]
         for source, before in chosen:
             if _grown(source, before) > _SMALL:
-                self._take(reader, source, before, opened, excluded, report)
+                self._take(reader, source, before)
         for first in range(0, len(small), _TOGETHER):
             with self.index.together():
                 for source, before in small[first : first + _TOGETHER]:
-                    self._take(reader, source, before, opened, excluded, report)
+                    self._take(reader, source, before)
 
-    def _take(
-        self,
-        reader: Reader,
-        source: Source,
-        before: Known | None,
-        opened: list[Places],
-        excluded: list[str],
-        report: Report,
-    ) -> None:
+    def _take(self, reader: Reader, source: Source, before: Known | None) -> None:
         """Read one transcript; whatever is wrong with it, the others are read."""
         try:
             header = reader.header(source)
-            places = self._places(header, opened)
-            if header is None or places is None or _is_excluded(header.cwd, excluded):
+            places = self._places(header)
+            if header is None or places is None or self._is_excluded(header.cwd):
                 self.index.note(source, None, Progress())
                 return
             progress = Progress()
-            is_foreign = before is None or before.project is None
-            if not is_foreign and before is not None and isinstance(reader, LineReader):
+            if before is not None and before.project is not None and isinstance(reader, LineReader):
                 known = self.index.progress(source)
                 progress = known if is_grown(source, known) else progress
             start = progress.told
             self._read(reader, source, places, progress)
             self.index.note(source, places.root, progress)
-            report.read += 1
-            report.bytes += max(progress.told - start, 0)
+            self._report.read += 1
+            self._report.bytes += max(progress.told - start, 0)
         except (OSError, ClewError, sqlite3.DataError, sqlite3.IntegrityError, ValueError) as error:
-            report.unreadable.append(f"{source.path.name}: {error}")
+            self._report.unreadable.append(f"{source.path.name}: {error}")
 
-    def _places(self, header: Header | None, opened: list[Places]) -> Places | None:
+    def _is_excluded(self, directory: str) -> bool:
+        patterns = (one for pattern in self._excluded for one in (pattern, f"{pattern}/*"))
+        return any(fnmatch(directory, pattern) for pattern in patterns)
+
+    def _places(self, header: Header | None) -> Places | None:
         if header is None or not header.cwd:
             return None
-        found = next((places for places in opened if places.has(header.cwd)), None)
+        found = next((places for places in self._opened if places.has(header.cwd)), None)
         if found is not None or not self.takes_all:
             return found
         try:
@@ -195,20 +186,6 @@ def _discovered(reader: Reader, around: Surroundings) -> Iterator[Source]:
 
 def _grown(source: Source, before: Known | None) -> int:
     return max(source.size - (before.told if before else 0), 0)
-
-
-def _is_unchanged(before: Known | None, source: Source) -> bool:
-    return before is not None and before.size == source.size and before.stamp == source.stamp
-
-
-def _is_foreign(before: Known | None) -> bool:
-    return before is not None and before.project is None
-
-
-def _is_excluded(directory: str, patterns: list[str]) -> bool:
-    return any(
-        fnmatch(directory, pattern) or fnmatch(directory, f"{pattern}/*") for pattern in patterns
-    )
 
 
 def _placed(event: Event, places: Places, cwd: str) -> Event | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clew.sessions.model import Edit, Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts, edits_of_hunk
-from clew.sessions.readers.interface import Source, Surroundings, files_below, texts_of
+from clew.sessions.readers.interface import Source, Surroundings, files_below, text_in, texts_of
 from clew.sessions.readers.lines import Call, LineReader, Record, ran, seconds
 
 _WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -56,20 +56,11 @@ class ClaudeReader(LineReader):
             yield from self._user(record, message, time)
 
     def _header(self, record: Record) -> Iterator[Event]:
-        uid = record.get("sessionId")
-        if not uid:
-            return
-        is_side = self._is_side or bool(record.get("isSidechain"))
-        header = Header(
-            str(uid),
-            str(record.get("cwd") or ""),
-            branch=record.get("gitBranch"),
-            version=record.get("version"),
-            is_side=is_side,
-        )
-        if header != self._known:
-            self._known = header
-            yield header
+        if record.get("sessionId"):
+            header = self.header_of(record, is_side=self._is_side)
+            if header != self._known:
+                self._known = header
+                yield header
 
     def _said(self, message: Record, time: float) -> Iterator[Event]:
         content = message.get("content")
@@ -89,11 +80,10 @@ class ClaudeReader(LineReader):
 
     def _user(self, record: Record, message: Record, time: float) -> Iterator[Event]:
         content = message.get("content")
-        results = [
-            block
-            for block in (content if isinstance(content, list) else [])
-            if isinstance(block, dict) and block.get("type") == "tool_result"
-        ]
+        blocks = (
+            [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+        )
+        results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record.get("toolUseResult"))
         text = "" if results else texts_of(content)
@@ -110,7 +100,7 @@ class ClaudeReader(LineReader):
         is_error = bool(block.get("is_error"))
         if call.name == "Bash":
             code = None if is_error else 0
-            yield from ran(name, call.time, str(call.given.get("command") or ""), output, code)
+            yield from ran(name, call.time, text_in(call.given, "command"), output, code)
         elif call.name in _WRITERS and not is_error:
             yield from _edits(name, call, told if isinstance(told, dict) else {})
 
@@ -118,7 +108,7 @@ class ClaudeReader(LineReader):
 def _edits(name: str, call: Call, told: Record) -> Iterator[Edit]:
     """What a writing tool did: the patch that the program shows, or else what it was given."""
     given = call.given
-    path = str(given.get("file_path") or given.get("notebook_path") or "")
+    path = text_in(given, "file_path", "notebook_path")
     patch = told.get("structuredPatch")
     if isinstance(patch, list) and patch:
         for hunk in patch:
@@ -127,12 +117,12 @@ def _edits(name: str, call: Call, told: Record) -> Iterator[Edit]:
         before = told.get("originalFile")
         is_new = told.get("type") == "create"
         old = before if isinstance(before, str) else "" if is_new else None
-        yield edit_of_texts(name, call.time, path, old, str(given.get("content") or ""))
+        yield edit_of_texts(name, call.time, path, old, text_in(given, "content"))
     elif call.name == "NotebookEdit":
-        yield edit_of_texts(name, call.time, path, "", str(given.get("new_source") or ""))
+        yield edit_of_texts(name, call.time, path, "", text_in(given, "new_source"))
     else:
         for one in given.get("edits") or [given]:
-            old, new = str(one.get("old_string") or ""), str(one.get("new_string") or "")
+            old, new = text_in(one, "old_string"), text_in(one, "new_string")
             yield edit_of_texts(name, call.time, path, old, new)
 
 

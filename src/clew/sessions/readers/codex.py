@@ -8,7 +8,7 @@ from json import loads
 
 from clew.sessions.model import Edit, Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts, edits_of_diff, edits_of_patch
-from clew.sessions.readers.interface import Source, Surroundings, files_below, texts_of
+from clew.sessions.readers.interface import Source, Surroundings, files_below, text_in, texts_of
 from clew.sessions.readers.lines import Call, LineReader, Record, ran, seconds
 
 _INJECTED = re.compile(
@@ -58,7 +58,7 @@ class CodexReader(LineReader):
             yield from self._happened(payload, time)
 
     def _meta(self, payload: Record) -> Iterator[Event]:
-        uid = str(payload.get("id") or payload.get("session_id") or "")
+        uid = text_in(payload, "id", "session_id")
         if self._uid or not uid:  # a fork begins with a copy of what it was forked from
             return
         self._uid = uid
@@ -70,7 +70,7 @@ class CodexReader(LineReader):
         is_side = parent is not None or payload.get("thread_source") == "subagent"
         yield Header(
             uid,
-            str(payload.get("cwd") or ""),
+            text_in(payload, "cwd"),
             parent=parent or payload.get("parent_thread_id"),
             branch=git.get("branch"),
             version=payload.get("cli_version"),
@@ -107,11 +107,10 @@ class CodexReader(LineReader):
             return
         said = output if isinstance(output, str) else texts_of(output)
         if isinstance(output, dict):
-            said = str(output.get("content") or output.get("output") or "")
+            said = text_in(output, "content", "output")
         if call.name == "apply_patch":
             if "Success" in said or "success" in said or not said:
-                patch = call.given.get("input") or call.given.get("patch") or ""
-                yield from edits_of_patch(name, call.time, str(patch))
+                yield from edits_of_patch(name, call.time, text_in(call.given, "input", "patch"))
         elif call.name in _SHELLS:
             yield from ran(name, call.time, _command(call), said)
 
@@ -136,9 +135,9 @@ class CodexReader(LineReader):
 def _changed(name: str, time: float, path: str, change: Record) -> Iterator[Edit]:
     path = str(change.get("move_path") or path)
     if change.get("type") == "add":
-        yield edit_of_texts(name, time, path, "", str(change.get("content") or ""))
+        yield edit_of_texts(name, time, path, "", text_in(change, "content"))
     elif change.get("type") == "update":
-        yield from edits_of_diff(name, time, path, str(change.get("unified_diff") or ""))
+        yield from edits_of_diff(name, time, path, text_in(change, "unified_diff"))
 
 
 def _command(call: Call) -> str:

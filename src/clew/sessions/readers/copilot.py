@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clew.sessions.model import Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts, edits_of_diff, edits_of_patch
-from clew.sessions.readers.interface import Source, Surroundings, files_below
+from clew.sessions.readers.interface import Source, Surroundings, files_below, text_in
 from clew.sessions.readers.lines import Call, LineReader, Record, ran, seconds
 
 _WRITERS = ("create", "edit", "str_replace_editor", "str_replace")
@@ -58,10 +58,10 @@ class CopilotReader(LineReader):
         result = data.get("result") or {}
         if call.name in ("bash", "shell", "powershell"):
             code = (data.get("shellExecution") or {}).get("exitCode")
-            text = str(call.given.get("command") or "")
-            yield from ran(name, call.time, text, str(result.get("content") or ""), code)
+            text = text_in(call.given, "command")
+            yield from ran(name, call.time, text, text_in(result, "content"), code)
         elif data.get("success"):
-            yield from _edits(name, call, str(result.get("detailedContent") or ""))
+            yield from _edits(name, call, text_in(result, "detailedContent"))
 
 
 def _header(data: Record) -> Iterator[Header]:
@@ -77,15 +77,14 @@ def _header(data: Record) -> Iterator[Header]:
 def _edits(name: str, call: Call, diff: str) -> Iterator[Event]:
     given = call.given
     if call.name == "apply_patch":
-        patch = given.get("input") or given.get("patch") or ""
-        yield from edits_of_patch(name, call.time, str(patch))
+        yield from edits_of_patch(name, call.time, text_in(given, "input", "patch"))
     if call.name not in _WRITERS or given.get("command") == "view":
         return
-    path = str(given.get("path") or "")
+    path = text_in(given, "path")
     if "@@" in diff:
         yield from edits_of_diff(name, call.time, path, diff)
     elif "file_text" in given:
         yield edit_of_texts(name, call.time, path, None, str(given["file_text"]))
     else:
-        old, new = str(given.get("old_str") or ""), str(given.get("new_str") or "")
+        old, new = text_in(given, "old_str"), text_in(given, "new_str")
         yield edit_of_texts(name, call.time, path, old, new)

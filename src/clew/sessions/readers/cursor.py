@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from json import loads
 from pathlib import Path
 
-from clew.kit.errors import ClewError
-from clew.kit.sqlite import open_read_only
 from clew.sessions.model import Event, Header, Request, Words
-from clew.sessions.readers.interface import Progress, Reader, Source, Surroundings
+from clew.sessions.readers.interface import (
+    Progress,
+    Reader,
+    Source,
+    Surroundings,
+    json_record,
+    rows_of,
+)
 from clew.sessions.readers.lines import Record, seconds
 
 _PLACES = (
@@ -32,7 +34,7 @@ class CursorReader(Reader):
         for place in _PLACES:
             path = around.home.joinpath(*place) / "state.vscdb"
             if path.is_file() and not path.is_symlink():
-                for row in _rows(path, _COMPOSERS):
+                for row in rows_of(path, _COMPOSERS):
                     part = str(row["key"]).removeprefix("composerData:")
                     yield Source(self.name, str(path), part, int(row["size"] or 0), 0)
 
@@ -62,20 +64,5 @@ class CursorReader(Reader):
                 yield Request(uid, time, text) if bubble.get("type") == 1 else Words(text)
 
 
-def _rows(path: Path, query: str, *values: str) -> Iterator[sqlite3.Row]:
-    try:
-        with closing(open_read_only(path)) as database:
-            yield from database.execute(query, values)
-    except (sqlite3.Error, ClewError, OSError):
-        return
-
-
 def _value(path: Path, key: str) -> Record:
-    for row in _rows(path, _VALUE, key):
-        try:
-            found = loads(row["value"])
-        except (ValueError, TypeError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return {}
+    return next((json_record(row["value"]) for row in rows_of(path, _VALUE, key)), {})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clew.sessions.model import Edit, Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts, edits_of_diff
-from clew.sessions.readers.interface import Source, Surroundings, files_below, texts_of
+from clew.sessions.readers.interface import Source, Surroundings, files_below, text_in, texts_of
 from clew.sessions.readers.lines import LineReader, Record, ran, seconds
 
 _INJECTED = re.compile(r"\s*<(?:session_context|hook_context|system)")
@@ -77,16 +77,15 @@ def _called(call: Record) -> Iterator[Event]:
     name, given = str(call.get("id")), call.get("args") or {}
     time = seconds(call.get("timestamp"))
     if call.get("name") == "run_shell_command":
-        output = _output(call)
         failed = None if call.get("status") == "success" else 1
-        yield from ran(name, time, str(given.get("command") or ""), output, failed)
+        yield from ran(name, time, text_in(given, "command"), _output(call), failed)
     elif call.get("name") in _WRITERS and call.get("status") == "success":
         yield from edits_by_display(name, time, given, call.get("resultDisplay"))
 
 
 def edits_by_display(name: str, time: float, given: Record, display: object) -> Iterator[Edit]:
     """The edit that the program shows beside its result, or what the tool was given."""
-    path = str(given.get("file_path") or given.get("absolute_path") or given.get("path") or "")
+    path = text_in(given, "file_path", "absolute_path", "path")
     shown = display if isinstance(display, dict) else {}
     diff = shown.get("fileDiff")
     if isinstance(diff, str) and "@@" in diff:
@@ -96,7 +95,7 @@ def edits_by_display(name: str, time: float, given: Record, display: object) -> 
         old = before if isinstance(before, str) else None
         yield edit_of_texts(name, time, path, old, str(given["content"]))
     else:
-        old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
+        old, new = text_in(given, "old_string"), text_in(given, "new_string")
         yield edit_of_texts(name, time, path, old, new)
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from json import loads
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from clew.kit.errors import ClewError
+from clew.kit.sqlite import open_read_only
 from clew.sessions.model import Event, Header
 
 
@@ -96,9 +101,27 @@ def files_below(program: str, directory: Path, pattern: str, *, depth: int) -> I
                 continue
 
 
-def first_text(*values: object) -> str:
-    """The first of the values that is a text with something in it."""
-    return next((value for value in values if isinstance(value, str) and value), "")
+def text_in(record: Mapping[str, Any], *names: str) -> str:
+    """The first of these members with something in it, as text."""
+    return next((str(record[name]) for name in names if record.get(name)), "")
+
+
+def rows_of(path: Path, query: str, *values: str) -> Iterator[sqlite3.Row]:
+    """Rows of another program's database; none of one that is of another version, or being made."""
+    try:
+        with closing(open_read_only(path)) as database:
+            yield from database.execute(query, values)
+    except (sqlite3.Error, ClewError, OSError):
+        return
+
+
+def json_record(text: object) -> dict[str, Any]:
+    """An object that a database has as JSON; an empty one where it is none."""
+    try:
+        found = loads(str(text))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def texts_of(content: object) -> str:

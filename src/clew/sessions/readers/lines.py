@@ -13,7 +13,7 @@ from typing import Any
 from clew.kit.files import open_regular
 from clew.kit.times import parse_iso
 from clew.sessions.model import Command, Edit, Event, Header, Usage, Words
-from clew.sessions.readers.interface import Progress, Reader, Source
+from clew.sessions.readers.interface import Progress, Reader, Source, text_in
 from clew.sessions.readers.shell import command_of, written_by
 
 LONGEST_LINE = 32 * 1024 * 1024
@@ -130,6 +130,16 @@ class LineReader(Reader):
         """Remember a call until its result comes."""
         arguments = given if isinstance(given, dict) else {"input": given}
         self.waiting[call] = Call(self.line_start, str(name), arguments, time)
+
+    def header_of(self, record: Record, *, is_side: bool) -> Header:
+        """The session that a line belongs to, as Claude Code and its descendants write it."""
+        return Header(
+            str(record["sessionId"]),
+            text_in(record, "cwd"),
+            branch=record.get("gitBranch"),
+            version=record.get("version"),
+            is_side=is_side or bool(record.get("isSidechain")),
+        )
 
     def _oldest(self, offset: int) -> int:
         """Where to read on: at the oldest call that may still get a result."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from json import loads
 
-from clew.kit.errors import ClewError
-from clew.kit.sqlite import open_read_only
 from clew.sessions.model import Event, Header, Request, Usage, Words
 from clew.sessions.readers.changes import edit_of_texts, edits_of_diff, edits_of_patch
-from clew.sessions.readers.interface import Progress, Reader, Source, Surroundings, first_text
+from clew.sessions.readers.interface import (
+    Progress,
+    Reader,
+    Source,
+    Surroundings,
+    json_record,
+    rows_of,
+    text_in,
+)
 from clew.sessions.readers.lines import Record, ran, seconds
 
 _SESSIONS = "SELECT id, time_updated FROM session"
@@ -33,13 +37,13 @@ class OpencodeReader(Reader):
         base = around.directory("XDG_DATA_HOME", ".local", "share") / "opencode"
         path = base / "opencode.db"
         if path.is_file() and not path.is_symlink():
-            for row in _rows(path, _SESSIONS):
+            for row in rows_of(path, _SESSIONS):
                 stamp = int(row["time_updated"] or 0)
                 yield Source(self.name, str(path), str(row["id"]), 0, stamp)
 
     def header(self, source: Source) -> Header | None:
         """The session's own row."""
-        for row in _rows(source.path, _HEAD, source.part):
+        for row in rows_of(source.path, _HEAD, source.part):
             parent = row["parent_id"]
             return Header(
                 str(row["id"]),
@@ -59,8 +63,8 @@ class OpencodeReader(Reader):
         yield header
         asked = said = 0
         cost = 0.0
-        for row in _rows(source.path, _PARTS, source.part):
-            message, part = _json(row["said"]), _json(row["data"])
+        for row in rows_of(source.path, _PARTS, source.part):
+            message, part = json_record(row["said"]), json_record(row["data"])
             yield from _part(row, message, part)
             if part.get("type") == "step-finish":
                 tokens = part.get("tokens") or {}
@@ -69,24 +73,6 @@ class OpencodeReader(Reader):
                 cost += float(part.get("cost") or 0)
                 model = message.get("modelID")
                 yield Usage(model, asked, said, cost, is_total=True)
-
-
-def _rows(path: object, query: str, *values: str) -> Iterator[sqlite3.Row]:
-    from pathlib import Path
-
-    try:
-        with closing(open_read_only(Path(str(path)))) as database:
-            yield from database.execute(query, values)
-    except (sqlite3.Error, ClewError, OSError):
-        return  # another version's database, or one that is being made
-
-
-def _json(text: object) -> Record:
-    try:
-        found = loads(str(text))
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _part(row: sqlite3.Row, message: Record, part: Record) -> Iterator[Event]:
@@ -115,21 +101,19 @@ def _tool(part: Record) -> Iterator[Event]:
     if state.get("status") != "completed":
         return
     tool = part.get("tool")
-    path = first_text(given.get("filePath"), given.get("path"), told.get("filepath"))
-    diff = first_text(told.get("diff"))
+    path = text_in(given, "filePath", "path") or text_in(told, "filepath")
+    diff = text_in(told, "diff")
     if tool == "bash":
-        code = told.get("exit")
-        output = str(state.get("output") or "")
-        yield from ran(name, time, str(given.get("command") or ""), output, code)
+        told_text = text_in(state, "output")
+        yield from ran(name, time, text_in(given, "command"), told_text, told.get("exit"))
     elif tool == "write" and not diff:
         old = None if told.get("exists", True) else ""
-        yield edit_of_texts(name, time, path, old, str(given.get("content") or ""))
+        yield edit_of_texts(name, time, path, old, text_in(given, "content"))
     elif tool in ("edit", "write", "multiedit"):
         if "@@" in diff:
             yield from edits_of_diff(name, time, path, diff)
         else:
-            old, new = str(given.get("oldString") or ""), str(given.get("newString") or "")
+            old, new = text_in(given, "oldString"), text_in(given, "newString")
             yield edit_of_texts(name, time, path, old, new)
     elif tool in ("patch", "apply_patch"):
-        text = first_text(given.get("patchText"), given.get("patch"), given.get("input"))
-        yield from edits_of_patch(name, time, text)
+        yield from edits_of_patch(name, time, text_in(given, "patchText", "patch", "input"))

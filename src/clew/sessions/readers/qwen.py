@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.sessions.model import Event, Header, Request, Usage, Words
+from clew.sessions.model import Event, Request, Usage, Words
 from clew.sessions.readers.gemini import edits_by_display
-from clew.sessions.readers.interface import Source, Surroundings, files_below, texts_of
+from clew.sessions.readers.interface import Source, Surroundings, files_below, text_in, texts_of
 from clew.sessions.readers.lines import LineReader, Record, ran, seconds
 
 _WRITERS = ("write_file", "edit", "replace")
@@ -31,16 +31,10 @@ class QwenReader(LineReader):
 
     def record(self, record: Record) -> Iterator[Event]:
         """What a line says."""
-        uid, kind = record.get("sessionId"), record.get("type")
-        if not uid or kind not in ("user", "assistant", "tool_result"):
+        kind = record.get("type")
+        if not record.get("sessionId") or kind not in ("user", "assistant", "tool_result"):
             return
-        yield Header(
-            str(uid),
-            str(record.get("cwd") or ""),
-            branch=record.get("gitBranch"),
-            version=record.get("version"),
-            is_side=bool(record.get("isSidechain")),
-        )
+        yield self.header_of(record, is_side=False)
         message = record.get("message") or {}
         time = seconds(record.get("timestamp"))
         if kind == "user":
@@ -77,7 +71,7 @@ class QwenReader(LineReader):
         if call.name == "run_shell_command":
             answers = [part.get("functionResponse") or {} for part in message.get("parts") or []]
             output = "\n".join(str((one.get("response") or {}).get("output")) for one in answers)
-            text = str(call.given.get("command") or "")
-            yield from ran(name, call.time, text, output, None if is_good else 1)
+            code = None if is_good else 1
+            yield from ran(name, call.time, text_in(call.given, "command"), output, code)
         elif call.name in _WRITERS and is_good:
             yield from edits_by_display(name, call.time, call.given, told.get("resultDisplay"))

@@ -125,7 +125,7 @@ def markdown(root: Path, found: dict[str, list[SharedSession]]) -> str:
         for session in sessions:
             for turn in session.turns:
                 count = sum(len(lines.numbers()) for lines in turn.files.values())
-                where = ", ".join(f"`{_code(path)}`" for path in turn.files)
+                where = ", ".join("`" + path.replace("`", "'") + "`" for path in turn.files)
                 quoted = "\n".join(f"> {_plain(line)}" for line in turn.request.splitlines())
                 led = f": {count} lines in {where}" if count else ""
                 model = f", {_plain(session.model)}" if session.model else ""
@@ -138,7 +138,3 @@ def _plain(text: str) -> str:
     for mark in "\\`*_[]<>#!@|":
         text = text.replace(mark, f"\\{mark}")
     return text
-
-
-def _code(path: str) -> str:
-    return path.replace("`", "'")
