@@ -159,7 +159,7 @@ def refine_agent(arguments: JsonObject, call: Call) -> Answer:
     data = {
         "output": output,
         "specs": [one.as_json() for one in done],
-        "refused": [one.as_json() for one in refused],
+        "refused": [one._asdict() for one in refused],
     }
     return Answer(output, data=data)
 

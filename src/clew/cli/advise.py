@@ -133,7 +133,7 @@ def refine(conversation_id: str, file: str | None, project: str | None, *, later
         [Table(("spec", "", "feature", "title", "note"), rows)] if rows else []
     )
     parts += [refined_text([], refused)] if refused or not rows else []
-    data = {"specs": [one.as_json() for one in done], "refused": [one.as_json() for one in refused]}
+    data = {"specs": [one.as_json() for one in done], "refused": [one._asdict() for one in refused]}
     return Outcome(data, tuple(parts), exit_code=1 if refused else 0)
 
 

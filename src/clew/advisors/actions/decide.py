@@ -159,16 +159,11 @@ def _ending(lines: list[str]) -> str:
     return "\r" if lines[0].endswith("\r") else ""
 
 
-def _front_matter_end(lines: list[str]) -> int:
-    """The number of the line that ends the front matter; 0 where there is none."""
-    if lines[0].rstrip() != "---":
-        return 0
-    return next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), 0)
-
-
 def _body(lines: list[str], key: str) -> tuple[int, int]:
     """From which line to which a section's text is; the preamble's is below the title."""
-    first = _front_matter_end(lines) + 1 if _front_matter_end(lines) else 0
+    first = 0  # below the front matter, where there is some
+    if lines[0].rstrip() == "---":
+        first = next((n + 1 for n, line in enumerate(lines) if n and line.rstrip() == "---"), 0)
     headings = [
         (number, key_of("adr", found[2].strip()))
         for number, outside in enumerate(code_lines("\n".join(lines[first:])).outside, first)

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from clew.advisors.actions.repository import paths_of
 from clew.advisors.documents.markdown import one_line
-from clew.kit.errors import ClewError, Invalid
-from clew.kit.git import run_git
+from clew.kit.errors import Invalid
+from clew.kit.git import git_text_or_none
 from clew.kit.project import followed
 from clew.kit.text.display import clipped
 
@@ -75,23 +76,16 @@ _WANTED: Final = {
 
 def checklist(project: Path) -> list[Entry]:
     """What the repository says about its deployment, by step."""
-    paths = _paths(project)
+    paths = paths_of(project, "ls-files", "-z")
     found = [one for rule in _RULES for one in _found(project, paths, rule)]
-    found += _history(project)
-    if new := _new_migrations(project, paths):
+    tag = git_text_or_none(project, "describe", "--tags", "--abbrev=0")
+    found += _history(project, tag)
+    if new := _new_migrations(project, tag, paths):
         found.append(Entry("Data", "Has run, and can be taken back", f"{len(new)} migrations since the last tag", new[-1]))  # fmt: skip
     once: dict[tuple[str, str], Entry] = {}
     for one in found:
         once.setdefault((one.step, one.said), one)
     return sorted(once.values(), key=lambda one: _STEPS.index(one.step))
-
-
-def _paths(project: Path) -> list[str]:
-    try:
-        raw = run_git("ls-files", "-z", cwd=project)
-    except ClewError:
-        return []
-    return raw.decode("utf-8", "replace").split("\0")[:-1]
 
 
 def _found(project: Path, paths: Iterable[str], rule: Rule) -> Iterator[Entry]:
@@ -115,30 +109,19 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _tag(project: Path) -> str:
-    try:
-        raw = run_git("describe", "--tags", "--abbrev=0", cwd=project)
-    except ClewError:
-        return ""
-    return raw.decode("utf-8", "replace").strip()
-
-
-def _history(project: Path) -> Iterator[Entry]:
-    tag = _tag(project)
+def _history(project: Path, tag: str | None) -> Iterator[Entry]:
     if tag:
-        raw = run_git("rev-list", "--count", f"{tag}..HEAD", cwd=project, check=False)
-        count = raw.decode("utf-8", "replace").strip() or "0"
+        count = git_text_or_none(project, "rev-list", "--count", f"{tag}..HEAD") or "0"
         yield Entry("Before", "Are all meant to go out", f"{count} commits since {tag}", f"git:{tag}..HEAD")  # fmt: skip
         yield Entry("After", "Is known to start, for the way back", f"the release before, {tag}", f"git:{tag}")  # fmt: skip
 
 
-def _new_migrations(project: Path, paths: Iterable[str]) -> list[str]:
-    tag = _tag(project)
+def _new_migrations(project: Path, tag: str | None, paths: Iterable[str]) -> list[str]:
     known = {path for path in paths if _MIGRATIONS.search(path)}
     if not known or not tag:
         return []
-    raw = run_git("diff", "--name-only", "-z", "--diff-filter=A", f"{tag}..HEAD", cwd=project, check=False)  # fmt: skip
-    return [path for path in raw.decode("utf-8", "replace").split("\0") if path in known]
+    added = paths_of(project, "diff", "--name-only", "-z", "--diff-filter=A", f"{tag}..HEAD")
+    return [path for path in added if path in known]
 
 
 def checklist_text(found: list[Entry]) -> str:

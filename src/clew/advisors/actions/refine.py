@@ -29,6 +29,7 @@ LATER = "later"
 _MOST_TOLD = 5
 _MOST_SHOWN = 10
 _RELATED = 2
+_LISTS = ("depends_on", "labels", "informed_by", "origin")
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,12 @@ def refine(
             one for one in _ids(plan, done, known) if not (old and _leads_to(waits, one, old.id))
         ]
         done[plan.key] = _written(store, plan, old, first, actor)
-    note = "no such feature now"
-    rest = [] if drafts else list(known.values())
-    lost = [
-        Refined(_mark(one)["feature"], one.id, one.title or "", "kept", note)
-        if sources.vision.item(_mark(one)["feature"]) is None
-        else Refined(_mark(one)["feature"], one.id, one.title or "", "unchanged")
-        for one in rest
-    ]
-    return [*done.values(), *lost]
+    for one in [] if drafts else list(known.values()):
+        feature = _mark(one)["feature"]
+        there = sources.vision.item(feature) is not None
+        state = ("unchanged", "") if there else ("kept", "no such feature now")
+        done[one.id] = Refined(feature, one.id, one.title or "", *state)
+    return list(done.values())
 
 
 def _drafted(project: Path, sources: Sources, draft: SpecDraft) -> Planned:
@@ -108,8 +106,7 @@ def _about(feature: Item, sources: Sources) -> str:
 
 def _said(vision: Document, words: frozenset[str]) -> str:
     """The sentences on background and problem that speak of the same."""
-    sections = (vision.section("background"), vision.section("problem"))
-    lines = [line for one in sections if one for line in one.text.split("\n")]
+    lines = [line for key in ("background", "problem") for line in vision.text(key).split("\n")]
     return " ".join(line for line in lines if len(words & tokens(plain(line))) >= _RELATED)
 
 
@@ -272,12 +269,8 @@ def _written(
 
 def _fields(plan: Planned, after: list[str]) -> dict[str, Any]:
     """The fields of a spec; the hash in the last one shows later whether it was edited."""
-    lists = {
-        "depends_on": after,
-        "labels": list(plan.labels),
-        "informed_by": list(plan.informed_by),
-        "origin": list(plan.origin),
-    }
+    given = (after, plan.labels, plan.informed_by, plan.origin)
+    lists = {name: list(words) for name, words in zip(_LISTS, given, strict=True)}
     mark = {"feature": plan.feature, "hash": _hash(plan.body, *lists.values())}
     if plan.drafted:
         mark |= {"drafted": "yes", "part": plan.key}
@@ -285,8 +278,7 @@ def _fields(plan: Planned, after: list[str]) -> dict[str, Any]:
 
 
 def _is_untouched(spec: Spec) -> bool:
-    names = ("depends_on", "labels", "informed_by", "origin")
-    return _mark(spec).get("hash") == _hash(spec.body, *(list(spec.words(n)) for n in names))
+    return _mark(spec).get("hash") == _hash(spec.body, *(list(spec.words(n)) for n in _LISTS))
 
 
 def _hash(body: str, *lists: list[str]) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from clew.advisors.extract.similarity import tokens
-from clew.kit.errors import ClewError
 from clew.kit.files import regular_text
-from clew.kit.git import run_git
+from clew.kit.git import git_text_or_none
 from clew.kit.jsontext import JsonError, loads
 from clew.kit.paths import CHANT
 
@@ -56,7 +55,7 @@ def likely_files(project: Path, words: str) -> Likely:
     weights: Counter[str] = Counter()
     people: Counter[str] = Counter()
     commits = _commits(project)
-    present = _present(project)
+    present = frozenset(paths_of(project, "ls-files", "-z"))
     for author, subject, files in commits:
         shared = len(wanted & tokens(subject))
         if shared and len(files) <= _LARGEST_COMMIT:
@@ -71,6 +70,11 @@ def likely_files(project: Path, words: str) -> Likely:
     return Likely(tuple(chosen), tuple(name for name, _ in people.most_common(2)))
 
 
+def paths_of(project: Path, *words: str) -> list[str]:
+    """The paths that git lists, each ended by a NUL; none where there is no repository."""
+    return (git_text_or_none(project, *words) or "").split("\0")[:-1]
+
+
 def _text(path: Path) -> str:
     try:
         return regular_text(path, _CHARACTERS)
@@ -78,27 +82,15 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _present(project: Path) -> frozenset[str]:
-    try:
-        raw = run_git("ls-files", "-z", cwd=project)
-    except ClewError:
-        return frozenset()
-    return frozenset(raw.decode("utf-8", "replace").split("\0")) - {""}
-
-
 def _naming(project: Path, name: str) -> list[str]:
     """The files that have a name in them; one that is in many says little about any of them."""
-    try:
-        raw = run_git("grep", "-l", "-z", "-w", "-F", "-e", name, cwd=project, check=False)
-    except ClewError:
-        return []
-    found = raw.decode("utf-8", "replace").split("\0")[:-1]
+    found = paths_of(project, "grep", "-l", "-z", "-w", "-F", "-e", name)
     return found if len(found) <= _LARGEST_COMMIT else []
 
 
 def _commits(project: Path) -> list[tuple[str, str, list[str]]]:
     """Author, subject and files of the last commits."""
-    arguments = (
+    words = (
         "log",
         "-n",
         str(_MOST_COMMITS),
@@ -106,12 +98,8 @@ def _commits(project: Path) -> list[tuple[str, str, list[str]]]:
         "--name-only",
         "--format=%x1e%an%x1f%s",
     )
-    try:
-        raw = run_git(*arguments, cwd=project).decode("utf-8", "replace")
-    except ClewError:
-        return []
     found = []
-    for record in raw.split("\x1e")[1:]:
+    for record in filter(None, (git_text_or_none(project, *words) or "").split("\x1e")):
         head, _, files = record.partition("\n")
         author, _, subject = head.partition("\x1f")
         found.append((author, subject, [line for line in files.split("\n") if line]))

@@ -181,14 +181,8 @@ def _is_at(path: str, target: str) -> bool:
 _LINE_RULES: Final[tuple[tuple[str, Severity, re.Pattern[str], str, str], ...]] = (
     ("R10", "error", _CONFLICT, "A mark of a merge conflict", "Resolve the conflict."),
     ("R12", "error", _SECRET, "Looks like a secret", "Take it out, and replace the secret."),
-    (
-        "R13",
-        "warning",
-        _LEFT_OVER,
-        "Looks like leftover debugging or unfinished work",
-        "Finish it, or take it out.",
-    ),
-)
+    ("R13", "warning", _LEFT_OVER, "Looks like leftover debugging or unfinished work", "Finish it, or take it out."),
+)  # fmt: skip
 
 
 def _about_lines(change: Change) -> Iterator[Finding]:
@@ -218,12 +212,8 @@ def _opinion(criterion: Criterion, entry: dict[str, Any] | None, diff: Diff) -> 
     reason = " ".join(str(given.get("reason") or "Nothing was said").split())[:300]
     if state not in _STATES or (state == "met" and not cited):
         state = "unclear"
-    return {
-        "number": criterion.number,
-        "state": state,
-        "evidence": evidence if cited else "",
-        "reason": reason,
-    }
+    shown = evidence if cited else ""
+    return {"number": criterion.number, "state": state, "evidence": shown, "reason": reason}
 
 
 def review_text(found: Review) -> str:

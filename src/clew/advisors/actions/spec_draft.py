@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from clew.advisors.documents.model import Document, same_text
-from clew.advisors.drafts.draft import Refusal
+from clew.advisors.drafts.draft import Refusal, listed
 from clew.advisors.extract.similarity import contained, tokens
 from clew.advisors.extract.statements import inline, plain
 from clew.kit.errors import Invalid
@@ -75,10 +75,10 @@ def read_specs(given: object, vision: Document, test: str) -> tuple[list[SpecDra
 
 def _read(entry: Mapping[str, Any]) -> SpecDraft:
     feature = str(entry.get("feature") or "").strip()
-    criteria = tuple(_criterion(one) for one in _listed(entry.get("criteria")))
-    texts = {name: tuple(inline(str(one)) for one in _listed(entry.get(name)))
+    criteria = tuple(_criterion(one) for one in listed(entry.get("criteria")))
+    texts = {name: tuple(inline(str(one)) for one in listed(entry.get(name)))
              for name in ("scenarios", "constraints", "out_of_scope")}  # fmt: skip
-    names = {name: tuple(str(one).strip() for one in _listed(entry.get(name))) for name in ("files", "depends_on")}  # fmt: skip
+    names = {name: tuple(str(one).strip() for one in listed(entry.get(name))) for name in ("files", "depends_on")}  # fmt: skip
     return SpecDraft(
         ref=str(entry.get("ref") or feature).strip(),
         feature=feature,
@@ -138,7 +138,3 @@ def _restates(text: str, title: str) -> bool:
     one, other = tokens(plain(text)), tokens(plain(title))
     more = len(one - other)
     return same_text(text) == same_text(title) or (more <= 1 and contained(one, other) >= _SAME)
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if value in (None, "") else [value]

@@ -11,7 +11,7 @@ from clew.advisors.actions.spec_draft import SpecDraft
 from clew.advisors.documents.markdown import REFERENCE
 from clew.advisors.documents.model import Document, Item, same_text
 from clew.advisors.extract.similarity import tokens
-from clew.advisors.extract.statements import plain
+from clew.advisors.extract.statements import plain, shortened
 
 LABEL: Final = "advised"
 _LONGEST_TITLE = 80
@@ -82,9 +82,7 @@ def plan_feature(
 
 
 def _short(words: str) -> str:
-    text = plain(words).rstrip(".")
-    short = text if len(text) <= _LONGEST_TITLE else text[: _LONGEST_TITLE - 1].rstrip() + "…"
-    return short.lstrip("# ")
+    return shortened(plain(words).rstrip("."), _LONGEST_TITLE).lstrip("# ")
 
 
 def _opening(
@@ -138,8 +136,7 @@ def _is_used(technology: Item, parts: Iterable[Item]) -> bool:
 
 def _decisions(feature: Item, items: Iterable[Item], sources: Sources) -> dict[str, str]:
     """The decision records that these items name, or the feature's row of the matrix."""
-    section = sources.architecture.section("traceability") if sources.architecture else None
-    rows = section.text.splitlines() if section else []
+    rows = sources.architecture.text("traceability").splitlines() if sources.architecture else []
     named = [line for line in rows if line.startswith(f"| {feature.id} |")]
     named += [item.get("decision") for item in items]
     return {name: path for name, path in sources.decisions.items() if any(name in n for n in named)}
@@ -186,19 +183,14 @@ def _criteria(
     lines = [f"A test shows {feature.id}, and fails without this change{check}"]
     served = {item.id for item in objectives}
     metrics = [m for m in sources.vision.items("SM") if served & set(m.references("objective"))]
-    lines += [f"Measure {metric.id}: {_measure(metric)}" for metric in metrics]
+    values = ("target", "measured by", "deadline")
+    lines += [f"Measure {metric.id}: {metric.with_values(*values)}" for metric in metrics]
     lines += [f"Verify {goal.id}: {_goal(goal)}" for goal in goals]
     for system in systems:
         failure = system.get("on failure")
         if failure:
             lines.append(f"Verify by a test: when {system.text} fails: {failure} ({system.id})")
     return [f"- [ ] {line}" for line in lines[:_MOST_CRITERIA]]
-
-
-def _measure(metric: Item) -> str:
-    more = [metric.get("target"), metric.get("measured by"), metric.get("deadline")]
-    known = [text for text in more if text and text not in metric.text]
-    return f"{metric.text} ({'; '.join(known)})" if known else metric.text
 
 
 def _goal(goal: Item) -> str:

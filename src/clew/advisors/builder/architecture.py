@@ -64,19 +64,11 @@ def _context(facts: Facts, name: str, vision: Document | None) -> str:
     parts = [prose_of(facts.of("BG")[:3])]
     if vision:
         parts.append(f"Built on “{vision.title}”. It is there to reach:")
-        parts.append(
-            "\n".join(f"* {one.id}: {_aim(one)}" for one in facts.objectives) or "* nothing yet"
-        )
+        aims = [f"* {one.id}: {one.with_values('target', 'deadline')}" for one in facts.objectives]
+        parts.append("\n".join(aims) or "* nothing yet")
     parts += [context_diagram(facts, name, about), LEGEND]
     parts.append(f"**Where it runs.** {prose_of(facts.of('DP')) or gap_text(facts, 'hosting')}")
     return "\n\n".join(part for part in parts if part)
-
-
-def _aim(objective: Item) -> str:
-    """An objective in its own words, with its target."""
-    more = [objective.get("target"), objective.get("deadline")]
-    said = [one for one in more if one and one not in objective.text]
-    return f"{objective.text} ({'; '.join(said)})" if said else objective.text
 
 
 def _containers(facts: Facts, name: str) -> str:

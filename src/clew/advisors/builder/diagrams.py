@@ -9,7 +9,7 @@ from typing import Final
 from clew.advisors.documents.markdown import one_line
 from clew.advisors.documents.model import Facts, Item
 from clew.advisors.extract.similarity import stem
-from clew.advisors.extract.statements import plain
+from clew.advisors.extract.statements import plain, shortened
 from clew.kit.jsontext import dumps
 
 LEGEND: Final = "Dark blue: people. Blue: this system. Grey: other systems. A line reads in the direction of its arrow."
@@ -145,8 +145,6 @@ def _quoted(text: str) -> str:
 
 def _label(text: str) -> str:
     """The text as a label: shortened, and nothing in it means anything to Mermaid."""
-    shown = one_line(plain(text))
-    if len(shown) > _LONGEST_LABEL:
-        shown = shown[: _LONGEST_LABEL - 1].rstrip() + "…"
+    shown = shortened(one_line(plain(text)), _LONGEST_LABEL)
     escapes = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "|": "#124;", "\\": "#92;"}  # fmt: skip
     return "".join(escapes.get(one, one) for one in shown)

@@ -7,16 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from clew.advisors.checks.structure import Needed, check_needed, where
-from clew.advisors.checks.vision import (
-    RISK,
-    RISK_FIX,
-    check_conflicts,
-    check_questions,
-    known_lines,
-)
+from clew.advisors.checks.vision import RISK, RISK_FIX, check_conflicts, check_questions
 from clew.advisors.documents.document import render_body
 from clew.advisors.documents.markdown import REFERENCE
-from clew.advisors.documents.model import Document, Finding, same_text
+from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, same_text
 
 _BOUNDARY = re.compile(r"\btrust|\buntrusted\b|\bboundar|vertrau|信頼|境界", re.IGNORECASE)
 _SECRETS = re.compile(
@@ -45,7 +39,7 @@ def check_architecture(document: Document, context: Sequence[Document]) -> Itera
     yield from _constraints(document, vision)
     yield from _security(document)
     yield from check_needed(document, _NEEDED)
-    yield from check_questions(document, "V13")
+    yield from check_questions(document)
     yield from check_conflicts(document, "A11")
 
 
@@ -143,7 +137,8 @@ def _constraints(document: Document, vision: Document | None) -> Iterator[Findin
 
 def _security(document: Document) -> Iterator[Finding]:
     section = document.section("security")
-    known = known_lines(render_body(document.kind, section)) if section else ""
+    body = render_body(document.kind, section) if section else ""
+    known = "\n".join(line for line in body.split("\n") if NOT_KNOWN not in line)
     place = where(document, "security")
     if not _BOUNDARY.search(known):
         fix = "Say where unchecked input enters."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from clew.advisors.checks.structure import Needed, check_needed, where
-from clew.advisors.documents.model import NOT_KNOWN, Document, Finding, Item, same_text
+from clew.advisors.documents.model import Document, Finding, Item, same_text
 from clew.advisors.extract.conflicts import conflicts
 from clew.advisors.extract.measures import AMOUNT, VAGUE
 from clew.advisors.extract.questions import measurable
@@ -35,7 +35,7 @@ def check_vision(document: Document) -> Iterator[Finding]:
     yield from _assumptions(document)
     yield from _priorities(document)
     yield from _wording(document)
-    yield from check_questions(document, "V13")
+    yield from check_questions(document)
     yield from check_conflicts(document, "V14")
 
 
@@ -88,11 +88,6 @@ def _assumptions(document: Document) -> Iterator[Finding]:
             yield place.warning("V7", said, "Add “state: unconfirmed”.")
 
 
-def known_lines(text: str) -> str:
-    """The text without the lines that only say that something is not known."""
-    return "\n".join(line for line in text.split("\n") if NOT_KNOWN not in line)
-
-
 def _priorities(document: Document) -> Iterator[Finding]:
     kinds = [one.get("kind").casefold() for one in document.items("PR")]
     if len(kinds) >= 5 and set(kinds) == {"driver"}:
@@ -119,14 +114,14 @@ def vague_word(item: Item) -> str:
     return ""
 
 
-def check_questions(document: Document, rule: str) -> Iterator[Finding]:
+def check_questions(document: Document) -> Iterator[Finding]:
     """A question that must be answered and is not makes the document not ready."""
     for item in document.items("Q"):
         if item.get("blocking") == "yes" and not item.get("answer"):
             default = item.get("default")
             fix = f"Answer it; recommended: {default}." if default else "Answer it."
             place = where(document, "questions", item.id)
-            yield place.error(rule, f"{item.id} must be answered: {item.text}", fix)
+            yield place.error("V13", f"{item.id} must be answered: {item.text}", fix)
 
 
 def check_conflicts(document: Document, rule: str) -> Iterator[Finding]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from clew.advisors.builder import builder
+from clew.advisors.builder.builder import build_architecture, build_vision
 from clew.advisors.conversation.document_state import DocumentState, bearer_of
 from clew.advisors.conversation.store import Conversation
 from clew.advisors.documents import files, merge
@@ -38,46 +37,35 @@ class TurnDraft:
     records: tuple[AdrFile, ...]  # the new ones
 
 
-@dataclass(frozen=True)
-class Drafter:
-    """Builds one document again and again while its facts change."""
-
-    kind: Kind
-    title: str
-    vision: Document | None
-    records: tuple[AdrFile, ...]
-    records_place: str
-
-    def first(self, facts: Facts, state: DocumentState) -> TurnDraft:
-        """The first draft of a turn: what the facts say, merged into the present document."""
-        draft, facts, records = self._built(facts)
-        document = merge.refine(state.now, state.draft, draft) if state.now else draft
-        authors = {**state.authors, **dict.fromkeys(state.edited, HUMAN)}
-        others = (self.vision,) if self.vision is not None and self.kind != "vision" else ()
-        context = (*others, *(one.document for one in self.records))
-        return TurnDraft(facts, self.title, state, draft, document, authors, context, records)
-
-    def _built(self, facts: Facts) -> _Built:
-        """What the facts give, and the facts with the numbers of their questions."""
-        facts = questions.numbered(facts, self.kind)
-        if self.kind == "vision":
-            return _Built(builder.build_vision(facts, title=self.title), facts, ())
-        vision = bearer_of(facts, self.vision.title) if self.vision else None
-        draft, records = builder.build_architecture(
+def draft_of(
+    kind: Kind,
+    facts: Facts,
+    title: str,
+    state: DocumentState,
+    vision: Document | None,
+    before: Conversation,
+    project: Path | None,
+) -> TurnDraft:
+    """What the facts say, merged into the present document."""
+    facts = questions.numbered(facts, kind)
+    known, new = existing_records(before, project), list[AdrFile]()
+    if kind == "vision":
+        draft = build_vision(facts, title=title)
+    else:
+        draft, new = build_architecture(
             facts,
-            title=self.title,
-            vision=vision,
+            title=title,
+            vision=bearer_of(facts, vision.title) if vision else None,
             metadata={"updated": today()},
-            adrs=self.records,
-            adr_directory=self.records_place,
+            adrs=known,
+            adr_directory=files.records_place(project) if project else "adr",
         )
-        return _Built(replace(draft, metadata={}), facts, tuple(records))
-
-
-class _Built(NamedTuple):
-    draft: Document
-    facts: Facts
-    records: tuple[AdrFile, ...]
+        draft = replace(draft, metadata={})
+    document = merge.refine(state.now, state.draft, draft) if state.now else draft
+    authors = {**state.authors, **dict.fromkeys(state.edited, HUMAN)}
+    others = (vision,) if vision is not None and kind != "vision" else ()
+    context = (*others, *(one.document for one in known))
+    return TurnDraft(facts, title, state, draft, document, authors, context, tuple(new))
 
 
 def existing_records(before: Conversation, project: Path | None) -> tuple[AdrFile, ...]:

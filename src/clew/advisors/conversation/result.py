@@ -162,17 +162,13 @@ def _told(result: TurnResult) -> list[Finding]:
     ]
 
 
-def _counts(result: TurnResult) -> str:
-    return ", ".join(_counted(result, one) for one in ("error", "warning"))
-
-
-def _counted(result: TurnResult, severity: str) -> str:
-    number = _count(result, severity)
-    return f"{number} {severity}{'' if number == 1 else 's'}"
-
-
 def _count(result: TurnResult, severity: str) -> int:
     return sum(one.severity == severity for one in result.findings)
+
+
+def _counts(result: TurnResult) -> str:
+    counts = {word: _count(result, word) for word in ("error", "warning")}
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for word, n in counts.items())
 
 
 def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str, Any]:
@@ -184,12 +180,12 @@ def turn_data(result: TurnResult, tool: str, *, show: bool = False) -> dict[str,
         "version": result.version,
         "documents": [one.as_json() for one in (result.main, *result.records)],
         "ids": result.ids,
-        "refused": [one.as_json() for one in result.refused[:MOST_SHOWN]],
-        "reworded": [one.as_json() for one in result.reworded[:MOST_SHOWN]],
+        "refused": [one._asdict() for one in result.refused[:MOST_SHOWN]],
+        "reworded": [one._asdict() for one in result.reworded[:MOST_SHOWN]],
         "coverage": {
             "percent": result.coverage.percent,
             "gaps": len(result.coverage.gaps),
-            "uncited": [one.as_json() for one in result.gaps[:MOST_SHOWN]],
+            "uncited": [one._asdict() for one in result.gaps[:MOST_SHOWN]],
         },
         "questions": [one.as_json() for one in result.questions[:FIRST]],
         "questions_open": len(result.questions),

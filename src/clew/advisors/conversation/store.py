@@ -148,48 +148,11 @@ class ConversationStore(ABC):
 
     def save(self, before: Conversation, turn: Turn) -> int | None:
         """Write a turn upon the version it was made from; None if that is no longer the last."""
-        _check_size("What is known", len(jsontext.dumps(turn.facts.as_json())), LARGEST_FACTS)
+        facts = jsontext.dumps(turn.facts.as_json())
+        _check_size("What is known", len(facts), LARGEST_FACTS)
         for document in turn.documents:
             _check_size(document.name, len(document.text), LARGEST_DOCUMENT)
-        return self.append(before, turn)
-
-    def export(self, conversation_id: str) -> dict[str, Any]:
-        """Everything that is kept of a conversation."""
-        conversation = vars(self.existing(conversation_id))
-        turns, documents = self.history(conversation_id)
-        names = ("name", "version", "kind", "title", "project", "path", "text", "authors")
-        return {
-            **{name: conversation[name] for name in _HEAD},
-            "facts": conversation["facts"].as_json(),
-            "turns": turns,
-            "documents": [{name: vars(one)[name] for name in names} for one in documents],
-        }
-
-    def delete(self, conversation_id: str) -> None:
-        """Forget a conversation that must be there; files in projects stay."""
-        self.existing(conversation_id)
-        self.remove(conversation_id)
-
-    def load(self, conversation_id: str) -> Conversation:
-        """A conversation as it is now; an unknown one is empty."""
-        with self.one_state():
-            found = self.rows("SELECT * FROM conversations WHERE id = ?", (conversation_id,))
-            documents = self.rows(
-                "SELECT * FROM documents WHERE conversation = ? AND version ="
-                " (SELECT max(d.version) FROM documents d WHERE"
-                " d.conversation = documents.conversation AND d.name = documents.name)",
-                (conversation_id,),
-            )
-        if not found:
-            return Conversation(conversation_id)
-        facts = Facts.from_json(jsontext.loads(found[0]["facts"]))
-        last = {one["name"]: _document(one) for one in documents}
-        return Conversation(**{**found[0], "facts": facts}, documents=last)
-
-    def append(self, before: Conversation, turn: Turn) -> int | None:
-        """Write a turn of checked size upon its version; None if that is no longer the last."""
         version, now = before.version + 1, utc_now()
-        facts = jsontext.dumps(turn.facts.as_json())
         arguments = clipped(jsontext.dumps(turn.arguments), _LONGEST_NOTE)
         with self.alone(before.id):
             known = self.rows("SELECT version FROM conversations WHERE id = ?", (before.id,))
@@ -212,6 +175,50 @@ class ConversationStore(ABC):
                 )
             self._prune(before.id, version)
         return version
+
+    def export(self, conversation_id: str) -> dict[str, Any]:
+        """Everything that is kept of a conversation."""
+        conversation = vars(self.existing(conversation_id))
+        turns = self.rows(
+            "SELECT version, at, tool, arguments, summary FROM turns WHERE conversation = ?"
+            " ORDER BY version",
+            (conversation_id,),
+        )
+        documents = self.rows(
+            "SELECT name, version, kind, title, project, path, text, authors FROM documents"
+            " WHERE conversation = ? ORDER BY name, version",
+            (conversation_id,),
+        )
+        return {
+            **{name: conversation[name] for name in _HEAD},
+            "facts": conversation["facts"].as_json(),
+            "turns": turns,
+            "documents": [{**one, "authors": jsontext.loads(one["authors"])} for one in documents],
+        }
+
+    def delete(self, conversation_id: str) -> None:
+        """Forget a conversation that must be there; files in projects stay."""
+        self.existing(conversation_id)
+        with self.alone(conversation_id):
+            self.run("DELETE FROM turns WHERE conversation = ?", (conversation_id,))
+            self.run("DELETE FROM documents WHERE conversation = ?", (conversation_id,))
+            self.run("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+    def load(self, conversation_id: str) -> Conversation:
+        """A conversation as it is now; an unknown one is empty."""
+        with self.one_state():
+            found = self.rows("SELECT * FROM conversations WHERE id = ?", (conversation_id,))
+            documents = self.rows(
+                "SELECT * FROM documents WHERE conversation = ? AND version ="
+                " (SELECT max(d.version) FROM documents d WHERE"
+                " d.conversation = documents.conversation AND d.name = documents.name)",
+                (conversation_id,),
+            )
+        if not found:
+            return Conversation(conversation_id)
+        facts = Facts.from_json(jsontext.loads(found[0]["facts"]))
+        last = {one["name"]: _document(one) for one in documents}
+        return Conversation(**{**found[0], "facts": facts}, documents=last)
 
     def version_of_document(
         self, conversation_id: str, name: str, version: int
@@ -241,26 +248,6 @@ class ConversationStore(ABC):
             " FROM conversations ORDER BY updated DESC, id LIMIT ?",
             (min(max(limit, 1), MOST_LISTED),),
         )
-
-    def history(self, conversation_id: str) -> tuple[list[dict[str, Any]], list[StoredDocument]]:
-        """The turns of a conversation in order, and all versions of its documents by name."""
-        turns = self.rows(
-            "SELECT version, at, tool, arguments, summary FROM turns WHERE conversation = ?"
-            " ORDER BY version",
-            (conversation_id,),
-        )
-        documents = self.rows(
-            "SELECT * FROM documents WHERE conversation = ? ORDER BY name, version",
-            (conversation_id,),
-        )
-        return turns, [_document(one) for one in documents]
-
-    def remove(self, conversation_id: str) -> None:
-        """Take a conversation out, if it is there."""
-        with self.alone(conversation_id):
-            self.run("DELETE FROM turns WHERE conversation = ?", (conversation_id,))
-            self.run("DELETE FROM documents WHERE conversation = ?", (conversation_id,))
-            self.run("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
     def _prune(self, conversation_id: str, version: int) -> None:
         """Forget the oldest turns and versions; the last version of each document always stays."""

@@ -12,7 +12,7 @@ from clew.advisors.builder.sections import ENOUGH
 from clew.advisors.builder.vision import UNTITLED
 from clew.advisors.checks.document import check_document, is_ready
 from clew.advisors.conversation.document_state import NOTES, known_facts, state_of
-from clew.advisors.conversation.drafter import RECORDS, Drafter, TurnDraft, existing_records
+from clew.advisors.conversation.drafter import RECORDS, TurnDraft, draft_of
 from clew.advisors.conversation.model_draft import ModelDraft, write_draft
 from clew.advisors.conversation.store import (
     Conversation,
@@ -62,13 +62,9 @@ class TurnRequest:
 
     def as_json(self) -> dict[str, Any]:
         """What the conversation remembers of it."""
-        given = {
-            "name": self.name,
-            "text": self.text,
-            "answers": self.answers,
-            "draft": self.draft,
+        return {
+            key: vars(self)[key] for key in ("name", "text", "answers", "draft") if vars(self)[key]
         }
-        return {key: value for key, value in given.items() if value}
 
 
 @dataclass(frozen=True)
@@ -187,9 +183,8 @@ class _Turn:
         facts = self._told(facts)
         known = "" if facts.title == UNTITLED else facts.title
         title = request.name.strip() or known or title_of(request.text) or UNTITLED
-        place = files.records_place(project) if project else "adr"
-        drafter = Drafter(request.kind, title, vision.now, existing_records(before, project), place)
-        return drafter.first(replace(facts, title=title), state)
+        facts = replace(facts, title=title)
+        return draft_of(request.kind, facts, title, state, vision.now, before, project)
 
     def _told(self, facts: Facts) -> Facts:
         """The facts with what this turn says: a text, answers, a draft."""
@@ -320,20 +315,12 @@ class _Turn:
 def _metadata(conversation_id: str, version: int, draft: TurnDraft, writer: str) -> dict[str, str]:
     kind = draft.document.kind
     old = draft.state.now.metadata if draft.state.now else {}
-    known = old.get("status", NOTES)
-    status = (
-        known if known not in {NOTES, "draft"} else "draft" if is_read(draft.facts, kind) else NOTES
-    )
+    status = old.get("status", NOTES)
+    if status in {NOTES, "draft"}:
+        status = "draft" if is_read(draft.facts, kind) else NOTES
     inputs = hashlib.sha256(dumps(draft.facts.as_json()).encode("utf-8", "replace")).hexdigest()
-    return {
-        **old,
-        "status": status,
-        "updated": today(),
-        "version": str(version),
-        "writer": writer,
-        "conversation": conversation_id,
-        "inputs": inputs[:16],
-    }
+    new = {"status": status, "updated": today(), "version": str(version), "writer": writer}
+    return {**old, **new, "conversation": conversation_id, "inputs": inputs[:16]}
 
 
 def _save_files(project: Path | None, draft: TurnDraft, result: TurnResult) -> None:

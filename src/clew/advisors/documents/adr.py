@@ -147,10 +147,7 @@ def plain_title(document: Document) -> str:
 
 def status_text(document: Document) -> str:
     """The status as it is written, in either style."""
-    section = document.section("status")
-    if section and section.text:
-        return section.text
-    return document.metadata.get("status", "")
+    return document.text("status") or document.metadata.get("status", "")
 
 
 def status_of(document: Document) -> str:
@@ -161,8 +158,7 @@ def status_of(document: Document) -> str:
 
 def date_of(document: Document) -> str:
     """The date of a record, in either style."""
-    preamble = document.section(PREAMBLE)
-    places = [document.metadata.get("date", ""), preamble.text if preamble else ""]
+    places = (document.metadata.get("date", ""), document.text(PREAMBLE))
     found = (_DATE.search(place) for place in places)
     return next((one[0] for one in found if one), "")
 
@@ -217,8 +213,7 @@ def seal_of(document: Document) -> str:
 
 def seal_in(document: Document) -> str:
     """The digits that a record got when it was accepted, or nothing."""
-    preamble = document.section(PREAMBLE)
-    found = _SEAL.search(preamble.text) if preamble else None
+    found = _SEAL.search(document.text(PREAMBLE))
     return found[1] if found else document.metadata.get("sealed", "")
 
 
@@ -228,35 +223,23 @@ def styled(document: Document, style: Style, number: int) -> Document:
         return document
     status = status_text(document) or "proposed"
     date = date_of(document)
-    drivers, options = (_quoted(document, key) for key in ("drivers", "options"))
-    made = [
-        Section(PREAMBLE, "", 0, f"Date: {date}" if date else ""),
-        Section("status", "Status", 2, status[:1].upper() + status[1:]),
-        Section("context", "Context", 2, _joined(_body(document, "context"), drivers, options)),
-        Section("decision", "Decision", 2, _body(document, "decision")),
-        Section(
-            "consequences",
-            "Consequences",
-            2,
-            _joined(_body(document, "consequences"), _quoted(document, "confirmation")),
-        ),
-    ]
+    context = [document.text("context"), _quoted(document, "drivers"), _quoted(document, "options")]
+    follows = [document.text("consequences"), _quoted(document, "confirmation")]
+    texts = {
+        "status": status[:1].upper() + status[1:],
+        "context": "\n\n".join(filter(None, context)),
+        "decision": document.text("decision"),
+        "consequences": "\n\n".join(filter(None, follows)),
+    }
+    made = [Section(key, key.capitalize(), 2, text) for key, text in texts.items()]
+    first = Section(PREAMBLE, "", 0, f"Date: {date}" if date else "")
     kept = {k: v for k, v in document.metadata.items() if k not in {"status", "date"}}
-    return Document("adr", f"{number}. {plain_title(document)}", tuple(made), kept)
-
-
-def _body(document: Document, key: str) -> str:
-    section = document.section(key)
-    return section.text if section else ""
+    return Document("adr", f"{number}. {plain_title(document)}", (first, *made), kept)
 
 
 def _quoted(document: Document, key: str) -> str:
     section = document.section(key)
     return f"{section.heading}:\n\n{section.text}" if section and section.text else ""
-
-
-def _joined(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
 
 
 def index_text(files: Sequence[AdrFile]) -> str:

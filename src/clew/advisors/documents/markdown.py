@@ -59,14 +59,6 @@ class RawItem(NamedTuple):
     attributes: dict[str, str]
 
 
-class Body(NamedTuple):
-    """A section's content: the prose before the items, the items, the prose after them."""
-
-    text: str
-    items: tuple[RawItem, ...]
-    after: str
-
-
 def visible(text: str) -> str:
     """The text without invisible characters, and with plain line ends."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
@@ -125,8 +117,8 @@ def prose(text: str) -> str:
     return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""
 
 
-def split_body(body: str) -> Body:
-    """The prose and the items of a section's body."""
+def split_body(body: str) -> tuple[str, list[RawItem], str]:
+    """The prose before the items of a section's body, the items, and the prose after them."""
     lines = body.split("\n")
     outside = code_lines(body).outside
     before: list[str] = []
@@ -141,7 +133,7 @@ def split_body(body: str) -> Body:
         else:
             (after if items else before).extend(lines[position:end])
         position = end
-    return Body(prose("\n".join(before)), tuple(items), prose("\n".join(after)))
+    return prose("\n".join(before)), items, prose("\n".join(after))
 
 
 def _items_at(

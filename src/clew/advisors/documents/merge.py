@@ -114,11 +114,8 @@ def _keyed(items: tuple[Item, ...]) -> dict[str, Item]:
 
 def _is_another(old: Item, before: Item | None, new: Item) -> bool:
     """Whether an id was given to two different statements, one of them by a human."""
-    return before is None and bool(old.source) != bool(new.source) and not _alike(old, new)
-
-
-def _alike(one: Item, other: Item) -> bool:
-    return same_text(one.text) == same_text(other.text)
+    is_alike = same_text(old.text) == same_text(new.text)
+    return before is None and bool(old.source) != bool(new.source) and not is_alike
 
 
 def _item(old: Item, before: Item | None, new: Item) -> Item:

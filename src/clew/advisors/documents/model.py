@@ -7,7 +7,7 @@ brought into the form that survives being written and read. No type here touches
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
@@ -71,6 +71,11 @@ class Item:
     def references(self, name: str) -> tuple[str, ...]:
         """The ids that an attribute names."""
         return tuple(REFERENCE.findall(self.get(name)))
+
+    def with_values(self, *names: str) -> str:
+        """The text, and in brackets those of these attributes that it does not have."""
+        known = [value for name in names if (value := self.get(name)) and value not in self.text]
+        return f"{self.text} ({'; '.join(known)})" if known else self.text
 
     def but(self, **attributes: str) -> Item:
         """The item with other attributes; `_` stands for a blank, an empty value removes one."""
@@ -141,6 +146,11 @@ class Document:
     def section(self, key: str) -> Section | None:
         """The section of that key."""
         return next((section for section in self.sections if section.key == key), None)
+
+    def text(self, key: str) -> str:
+        """The prose that a section begins with; nothing where there is no such section."""
+        section = self.section(key)
+        return section.text if section else ""
 
     def items(self, prefix: str = "") -> tuple[Item, ...]:
         """All its items, or those whose id has the prefix."""
@@ -241,7 +251,7 @@ class Facts:
 
     def next_id(self, prefix: str) -> str:
         """The id that a new fact of this kind gets."""
-        return f"{prefix}-{max((item.number for item in self.of(prefix)), default=0) + 1}"
+        return f"{prefix}-{self._highest(prefix) + 1}"
 
     def adding(self, prefix: str, text: str, **attributes: str) -> Facts:
         """These facts and one more, unless it is known already."""
@@ -304,14 +314,12 @@ def same_text(text: str) -> str:
     return " ".join(kept.split()) or text.strip()
 
 
-def with_references(text: str, rename: Callable[[str], str]) -> str:
-    """The text with every id in it put through a function."""
-    return REFERENCE.sub(lambda found: rename(found[0]), text)
-
-
 def _renamed(item: Item, names: Mapping[str, str]) -> Item:
+    def renamed(found: re.Match[str]) -> str:
+        return names.get(found[0], found[0])
+
     changed = {
-        key: with_references(value, lambda one: names.get(one, one)) if key != "source" else value
+        key: value if key == "source" else REFERENCE.sub(renamed, value)
         for key, value in item.attributes.items()
     }
     return replace(item, attributes=changed)

@@ -37,10 +37,6 @@ class Refusal(NamedTuple):
     ref: str
     reason: str
 
-    def as_json(self) -> dict[str, str]:
-        """The refusal as a result has it."""
-        return self._asdict()
-
 
 @dataclass(frozen=True)
 class Taken:
@@ -97,7 +93,8 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
     ids: dict[str, str] = {}
     for one in read:
         known = _known(kept, one)
-        if known is not None and _is_human(known) and same_text(known.text) != same_text(one.text):
+        is_theirs = known is not None and known.get("by") == HUMAN
+        if known is not None and is_theirs and same_text(known.text) != same_text(one.text):
             refused.append(Refusal(one.ref, f"somebody edited {known.id}; their text is kept"))
             ids[one.ref] = known.id
             continue
@@ -105,7 +102,7 @@ def take_draft(facts: Facts, kind: Kind, draft: Mapping[str, Any], author: str) 
         kept = kept.replacing(item) if known else kept.including(item)
         ids[one.ref] = item.id
     kept, lost = _linked(kept, read, ids, {one.ref for one in refused})
-    removed = [_id_of(kept, str(name), ids) for name in _listed(draft.get("remove"))]
+    removed = [_id_of(kept, str(name), ids) for name in listed(draft.get("remove"))]
     kept = kept.without(one for one in removed if not one.startswith("Q-"))
     title = inline(str(draft.get("title") or ""))[:LONGEST_TEXT]
     done = replace(kept, title=title or kept.title)
@@ -157,12 +154,14 @@ def _read(entry: object, kind: Kind, number: int) -> _Statement | Refusal:
     text = str(entry.get("text") or entry.get("quote") or "").strip()
     if not text or len(text) > LONGEST_TEXT:
         return Refusal(ref, f"its text must have 1 to {LONGEST_TEXT} characters")
-    fields = {key: _value(entry[key]) for key in kind_info.fields if entry.get(key)}
+    fields = {
+        key: " / ".join(map(str, listed(entry[key]))) for key in kind_info.fields if entry.get(key)
+    }
     numbers = entry.get("lines")
     lines = _numbers(str(numbers)) if isinstance(numbers, (int, str)) else tuple(
-        one for one in _listed(numbers) if isinstance(one, int)
+        one for one in listed(numbers) if isinstance(one, int)
     )  # fmt: skip
-    serves = tuple(str(one).strip() for one in _listed(entry.get("serves")))
+    serves = tuple(str(one).strip() for one in listed(entry.get("serves")))
     quote = str(entry.get("quote") or "").strip()
     return _Statement(ref, name, kind_info, text, quote, lines, serves, fields)
 
@@ -223,10 +222,6 @@ def _known(facts: Facts, one: _Statement) -> Item | None:
         return named[0]
     same = same_text(inline(one.text))
     return next((item for item in there if same_text(item.text) == same), None)
-
-
-def _is_human(item: Item) -> bool:
-    return item.get("by") == HUMAN
 
 
 def _item(one: _Statement, known: Item | None, source: Source, facts: Facts, author: str) -> Item:
@@ -325,12 +320,9 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _listed(value: object) -> list[Any]:
+def listed(value: object) -> list[Any]:
+    """A list as a caller sent it; one thing alone counts as a list of it."""
     return value if isinstance(value, list) else [] if value in (None, "") else [value]
-
-
-def _value(value: object) -> str:
-    return " / ".join(str(one) for one in value) if isinstance(value, list) else str(value)
 
 
 def shown_refusals(refused: Sequence[Refusal], most: int) -> Iterator[str]:

@@ -72,10 +72,6 @@ class Gap(NamedTuple):
     line: int
     text: str
 
-    def as_json(self) -> dict[str, str | int]:
-        """The gap as a result has it."""
-        return self._asdict()
-
 
 class Coverage(NamedTuple):
     """How much of the source is cited, and what is not."""
@@ -171,7 +167,11 @@ class Source:
     ) -> list[Span]:
         if not pieces:
             return []
-        first = sorted(look(pieces[0]), key=lambda span: self._distance(span.start, near))
+
+        def distance(span: Span) -> int:
+            return min((abs(self.words[span.start].line - line) for line in near), default=0)
+
+        first = sorted(look(pieces[0]), key=distance)
         for span in first:
             spans = [span]
             for piece in pieces[1:]:
@@ -214,9 +214,6 @@ class Source:
                 numbers.append(number)
                 size += len(word.text)
         return "".join(parts), starts, numbers
-
-    def _distance(self, at: int, near: Sequence[int]) -> int:
-        return min((abs(self.words[at].line - line) for line in near), default=0)
 
     def lines_of(self, spans: Iterable[Span]) -> str:
         """The lines of a quote: `3` or `3-4`."""

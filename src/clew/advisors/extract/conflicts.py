@@ -48,8 +48,11 @@ class _Claim(NamedTuple):
 def conflicts(items: Iterable[Item]) -> list[Conflict]:
     """The contradictions among items, in order, each pair once; the first twenty are enough."""
     compared = [one for one in items if one.prefix in {*_MEASURED, "EX"}][:MOST_COMPARED]
-    claims = [_claim(one.prefix, plain(_said(one)), same_text(one.get("measure")) if one.get("measure") else "")
-              for one in compared]  # fmt: skip
+    claims = []
+    for one in compared:
+        said = " ".join(filter(None, [one.text, one.get("target"), one.get("deadline")]))
+        measure = same_text(one.get("measure")) if one.get("measure") else ""
+        claims.append(_claim(one.prefix, plain(said), measure))
     found = []
     for first, second in combinations(range(len(compared)), 2):
         reason = _reason(claims[first], claims[second])
@@ -58,10 +61,6 @@ def conflicts(items: Iterable[Item]) -> list[Conflict]:
         if len(found) == MOST_FOUND:
             break
     return found
-
-
-def _said(item: Item) -> str:
-    return " ".join(filter(None, [item.text, item.get("target"), item.get("deadline")]))
 
 
 @lru_cache(maxsize=4096)

@@ -144,14 +144,9 @@ def _attributes(kind: str, statement: Statement) -> dict[str, str]:
     _, _, rest = statement.text.partition(":")
     if kind == "FE":
         places = (statement.text, statement.heading)
-        later = any(_LATER.search(one) for one in places)
-        return (
-            {"release": "later"}
-            if later
-            else {"release": "1"}
-            if any(map(_FIRST.search, places))
-            else {}
-        )
+        if any(map(_LATER.search, places)):
+            return {"release": "later"}
+        return {"release": "1"} if any(map(_FIRST.search, places)) else {}
     return {
         "AS": {"state": "unconfirmed"},
         "ST": {"role": "primary user", "interest": inline(rest)},

@@ -82,10 +82,6 @@ def _unserved(facts: Facts) -> list[Item]:
     return [one for one in facts.features if facts.components and one.id not in served]
 
 
-def _untargeted(facts: Facts) -> list[Item]:
-    return [one for one in facts.objectives if not measurable(one) and not one.get("target")]
-
-
 def _lacking(facts: Facts, topic: str) -> Sequence[Item]:
     """The items that a question about an attribute is about."""
     prefix, _, name = topic.partition(".")
@@ -99,7 +95,9 @@ def _lacking(facts: Facts, topic: str) -> Sequence[Item]:
 _OPEN: Final[dict[str, Callable[[Facts], Sequence[Item]]]] = {
     "measures": unmeasured,
     "allocation": _unserved,
-    "BO.target": _untargeted,
+    "BO.target": lambda facts: [
+        one for one in facts.objectives if not measurable(one) and not one.get("target")
+    ],
 }
 
 
@@ -218,7 +216,8 @@ def answered(facts: Facts, answers: Mapping[str, str], kind: Kind) -> Facts:
         agreed = bool(_AGREED.fullmatch(given.strip()))
         if agreed and not item.get("default"):
             raise Invalid(f"{item.id} has no default", f"Answer it: {item.text}")
-        text = item.get("default") if agreed else _kept_lines(given[:LONGEST_ANSWER])
+        lines = [line.strip() for line in given[:LONGEST_ANSWER].splitlines() if line.strip()]
+        text = item.get("default") if agreed else "\n".join(lines)
         facts = facts.replacing(item.but(answer=text.replace("\n", "; ")))
         if text != DECLINED and item.get("topic") in still_open:
             facts = _applied(facts, item.get("topic"), text, item.id, agreed=agreed)
@@ -252,11 +251,8 @@ def _filled(item: Item, name: str, said: str) -> Item:
         return item.but(objective=", ".join(goals)) if goals else item
     if name == "release":
         named = [one for one in REFERENCE.findall(said) if one.startswith("FE-")]
-        now = (
-            item.id in named
-            if named
-            else not re.match(r"\s*(?:none|later|keine?)\b", said, re.IGNORECASE)
-        )
+        none = re.match(r"\s*(?:none|later|keine?)\b", said, re.IGNORECASE)
+        now = item.id in named if named else not none
         return item.but(release="1" if now else "later")
     if name == "state":
         denied = re.match(r"\s*(?:no|nein|いいえ)\b", said, re.IGNORECASE)
@@ -337,7 +333,3 @@ def _item(question: Question, item_id: str) -> Item:
         "blocking": "yes" if question.blocking else "",
     }
     return Item(item_id, question.text, attributes)
-
-
-def _kept_lines(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines() if line.strip())

@@ -84,7 +84,10 @@ def statements(text: str, most: int = 100_000) -> list[Statement]:
         else:
             reader.flush()
     reader.flush()
-    return [one for one in map(_shortened, reader.found) if any(c.isalnum() for c in one.text)]
+    found = [
+        one._replace(text=shortened(one_line(one.text), LONGEST_STATEMENT)) for one in reader.found
+    ]
+    return [one for one in found if any(c.isalnum() for c in one.text)]
 
 
 class _Reader:
@@ -179,8 +182,6 @@ def _goes_on(sentence: str, text: str, end: int) -> bool:
     return bool(ordinal or _ABBREVIATION.search(sentence[-8:]))
 
 
-def _shortened(one: Statement) -> Statement:
-    text = one_line(one.text)
-    if len(text) > LONGEST_STATEMENT:
-        text = text[: LONGEST_STATEMENT - 1].rstrip() + "…"
-    return one._replace(text=text)
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning where it is longer."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
