@@ -299,14 +299,8 @@ def test_what_matches_is_scored(store, repo, other, id_of):
     both = dict(store.scored_saying('"alpha" OR "gamma"', (0, ALWAYS)))
     assert both[id_of("Rename the core")] == max(both.values())
     assert len(both) == len(store.saying('"alpha" OR "gamma"', (0, ALWAYS), 9))
-
-
-def test_what_messages_say_is_scored_without_diffs(store, repo, id_of):
-    scores = dict(store.scored_saying("side OR alpha", whole(repo), in_message=True))
-    assert scores.keys() == {id_of("On the side"), id_of("Merge the side")}
-    assert min(scores.values()) > 0
     only = (id_of("On the side"), id_of("On the side"))
-    assert len(store.scored_saying("side", only, in_message=True)) == 1
+    assert len(store.scored_saying("side", only)) == 1
 
 
 def test_commits_that_count_and_say_something(store, repo, other, id_of):

@@ -7,7 +7,8 @@ them. What is rare enough brings candidates; the index scores those by all words
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
@@ -29,6 +30,7 @@ _SCORED = 50
 _EVERY = 300
 _FIRST = 20
 _MENTIONS = 20
+_MOST_KEPT = 500  # words whose commits a server remembers
 _LEAVE_OUT = 6  # up to this many words, what has all but one is looked up
 
 
@@ -37,11 +39,13 @@ class Lookup:
 
     def __init__(self, store: HistoryStore, wanted: CommitFilter) -> None:
         self.store = store
+        self.wanted = wanted
         self.repos: Sequence[Repo] = wanted.repos
         self.times = wanted.times
         places = store.places()
         self._places = {repo.repo_id: places[repo.repo_id] for repo in wanted.repos}
         self.size = sum(self._places.values())
+        self._said: dict[str, array[int]] = store.remembered(("said", *self._places), dict)
         self.spans: list[Span] = [(0, ALWAYS)]
         if wanted.spans or len(places) > len(self._places):
             self.spans = [wanted.span(repo) for repo in wanted.repos]
@@ -53,11 +57,23 @@ class Lookup:
             found += self.store.saying(expression, span, most, earliest=earliest)
         return found
 
-    def scored(self, expression: str, *, in_message: bool = False) -> list[tuple[int, float]]:
+    def of_word(self, word: str, columns: str = "") -> Sequence[int]:
+        """The newest commits that have a word, one more than make it common."""
+        where = f"{{{columns}}} : " if columns else ""
+        expression = f"{where}({either(word)})"
+        if self.wanted.spans:
+            return self.saying(expression, COMMON + 1)
+        if expression not in self._said:
+            if len(self._said) >= _MOST_KEPT:
+                del self._said[next(iter(self._said))]
+            self._said[expression] = array("q", self.saying(expression, COMMON + 1))
+        return self._said[expression]
+
+    def scored(self, expression: str) -> list[tuple[int, float]]:
         """Commits that match, and how well."""
         found: list[tuple[int, float]] = []
         for span in self.spans:
-            found += self.store.scored_saying(expression, span, in_message=in_message)
+            found += self.store.scored_saying(expression, span)
         return found
 
     def about(self, newest: Sequence[int]) -> float:
@@ -76,14 +92,20 @@ class Lookup:
 
 @dataclass
 class Candidates:
-    """Where the words of a question occur, and the commits that are worth reading."""
+    """Where the words of a question occur, and the commits that are worth reading.
+
+    Where it is known which commits have all of them, and how well these match, no others are
+    looked for.
+    """
 
     lookup: Lookup
     question: Question
+    matched: Mapping[int, float] | None = None
     anywhere: dict[str, frozenset[int]] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
+    message_weights: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
-    message_scores: dict[int, float] = field(default_factory=dict)
+    told: dict[int, float] = field(default_factory=dict)
     every: frozenset[int] = frozenset()
     phrase: frozenset[int] = frozenset()
     in_paths: dict[str, frozenset[int]] = field(default_factory=dict)
@@ -92,25 +114,18 @@ class Candidates:
     mentions: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        anywhere = {word: self._of_word(word) for word in self.question.words}
+        anywhere = {word: self.lookup.of_word(word) for word in self.question.words}
         known = [word for word in anywhere if anywhere[word]]
-        self.anywhere = {word: frozenset(anywhere[word]) for word in known}
         self.weights = {word: self._weight(anywhere[word]) for word in anywhere}
-        rare = {word: ids for word, ids in anywhere.items() if 0 < len(ids) <= COMMON}
-        in_messages = {word: self._of_word(word, "{subject body} : ") for word in known}
-        told = {word: ids for word, ids in in_messages.items() if 0 < len(ids) <= COMMON}
-        any_known = " OR ".join(map(either, known))
-        if known:
-            self._look_up_all(known)
-            which = " OR ".join(filter(None, (self._bringing(rare), self._most_words(known))))
-            # What has all words anyway need not be asked for any: each word would be scored twice.
-            is_whole = not rare and (self.every or len(known) == 1)
-            asked = which if is_whole else f"({which}) AND ({any_known})"
-            self.scores = dict(self.lookup.scored(asked))
-            which = self._bringing(told)
-            if which:
-                scored = self.lookup.scored(f"({which}) AND ({any_known})", in_message=True)
-                self.message_scores = dict(scored)
+        self.message_weights = dict(self.weights)
+        self._look_up_phrase(known)
+        if self.matched is not None:
+            self.scores = dict(self.matched)
+            self.every = frozenset(self.matched)
+        elif known:
+            self._look_up_all(known, anywhere)
+            self._look_up_messages(known)
+        self.anywhere = {word: self.every.union(anywhere[word]) for word in known}
         self._look_up_paths(known)
         self._look_up_names()
         self._look_up_mentions()
@@ -120,7 +135,7 @@ class Candidates:
         kinds: list[tuple[int, Iterable[int], Callable[[int], float] | None]] = [
             (_MENTIONS, self.mentions, None),
             (_SCORED, self.scores, self.scores.__getitem__),
-            (_SCORED, self.message_scores, self.message_scores.__getitem__),
+            (_SCORED, self.told, lambda one: (self.told[one], one)),
             (_FIRST, self.first, lambda one: -self.first[one]),
             (_FIRST, self.phrase, None),
             (_FIRST, self.every, None),
@@ -132,50 +147,67 @@ class Candidates:
             found |= dict.fromkeys(nlargest(most, passing, key=key))
         return list(found)
 
-    def _of_word(self, word: str, where: str = "") -> list[int]:
-        return self.lookup.saying(f"{where}({either(word)})", COMMON + 1)
-
     def _weight(self, newest: Sequence[int]) -> float:
         many = self.lookup.about(newest)
         return math.log(1 + max(self.lookup.size - many, 0.0) / (many + 0.5))
 
     @staticmethod
-    def _bringing(postings: dict[str, list[int]]) -> str:
+    def _bringing(postings: Mapping[str, Sequence[int]]) -> set[str]:
         """The rarest words that together bring not too many commits."""
         rows = 0
-        chosen: list[str] = []
+        chosen: set[str] = set()
         for word in sorted(postings, key=lambda one: len(postings[one])):
             rows += len(postings[word])
-            if chosen and rows > _MOST_ROWS:
+            if len(postings[word]) > COMMON or (chosen and rows > _MOST_ROWS):
                 break
-            chosen.append(either(word))
-        return " OR ".join(chosen)
+            if postings[word]:
+                chosen.add(word)
+        return chosen
 
-    def _look_up_all(self, known: Sequence[str]) -> None:
+    def _look_up_all(self, known: Sequence[str], anywhere: Mapping[str, Sequence[int]]) -> None:
         if len(known) == len(self.question.words):
-            every = " AND ".join(f"({either(word)})" for word in known)
-            self.every = frozenset(self.lookup.saying(every, _EVERY))
-        if " " in self.question.phrase and len(known) <= 2 * _LEAVE_OUT:
+            self.every = frozenset(self.lookup.saying(_all_of(known), _EVERY))
+        rare = self._bringing(anywhere)
+        groups = [group for group in self._most_words(known) if rare.isdisjoint(group)]
+        which = " OR ".join(
+            [*map(either, sorted(rare)), *(f"({_all_of(group)})" for group in groups)]
+        )
+        # What has all words anyway need not be asked for any: each word would be scored twice.
+        is_whole = not rare and (self.every or len(known) == 1)
+        any_known = " OR ".join(map(either, known))
+        self.scores = dict(
+            self.lookup.scored(which if is_whole else f"({which}) AND ({any_known})")
+        )
+
+    def _look_up_messages(self, known: Sequence[str]) -> None:
+        """What messages say: how much each has of the words, if any word of it is rare in them."""
+        said = {word: self.lookup.of_word(word, "subject body") for word in known}
+        self.message_weights |= {word: self._weight(ids) for word, ids in said.items()}
+        told = dict.fromkeys(
+            (one for ids in said.values() if len(ids) <= COMMON for one in ids), 0.0
+        )
+        for word, ids in said.items():
+            weight = self.message_weights[word]
+            for number in told.keys() & ids:
+                told[number] += weight
+        self.told = told
+
+    def _look_up_phrase(self, known: Sequence[str]) -> None:
+        if " " in self.question.phrase and 0 < len(known) <= 2 * _LEAVE_OUT:
             self.phrase = frozenset(self.lookup.saying(any_phrase([self.question.phrase]), _EVERY))
 
-    def _most_words(self, known: Sequence[str]) -> str:
-        """The commits that have all of the words, or else of the telling ones all but one."""
-
-        def joined(words: Iterable[str]) -> str:
-            return " AND ".join(f"({either(word)})" for word in words)
-
+    def _most_words(self, known: Sequence[str]) -> list[Sequence[str]]:
+        """All of the words where commits have them, or else of the telling ones all but one."""
         if self.every:
-            return f"({joined(known)})"
+            return [known]
         telling = sorted(known, key=lambda word: -self.weights[word])[:_LEAVE_OUT]
         if len(telling) < 3:
-            return f"({joined(telling)})"
-        return " OR ".join(
-            f"({joined(word for word in telling if word != left_out)})" for left_out in telling
-        )
+            return [telling]
+        return [[word for word in telling if word != left_out] for left_out in telling]
 
     def _look_up_paths(self, known: Sequence[str]) -> None:
         for word in known:
-            found = self._of_word(word, "{paths} : ")
+            found = self.lookup.of_word(word, "paths")
             if 0 < len(found) <= COMMON:
                 self.in_paths[word] = frozenset(found)
 
@@ -200,3 +232,7 @@ class Candidates:
                 found.update(one.id for one in by_sha)
             found.update(self.lookup.saying(f'{{subject body}} : ("{sha[:7]}"*)', _MENTIONS))
         self.mentions = frozenset(found)
+
+
+def _all_of(words: Iterable[str]) -> str:
+    return " AND ".join(f"({either(word)})" for word in words)

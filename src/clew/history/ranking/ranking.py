@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import islice
@@ -77,12 +77,16 @@ class Ranked:
 
 @dataclass
 class Ranker:
-    """Where to look, by what, and what could not be used."""
+    """Where to look, by what, and what could not be used.
+
+    Where all commits with all of the words are known, those can be put in their order alone.
+    """
 
     store: HistoryStore
     wanted: CommitFilter
     nearest: Nearest | None = None
     with_words: bool = True
+    matched: Mapping[int, float] | None = None
     skipped: list[str] = field(default_factory=list)
 
     def rank(self, text: str, most: int, files: Sequence[str] = ()) -> list[Ranked]:
@@ -111,9 +115,8 @@ class Ranker:
         """The candidates and their features."""
         lookup = Lookup(self.store, self.wanted)
         words = question if self.with_words else Question("", ())
-        candidates = Candidates(lookup, words)
-        is_narrow = self.wanted.is_narrow or self.wanted.committed != EVER
-        allowed = self._passing(candidates) if is_narrow else None
+        candidates = Candidates(lookup, words, self.matched)
+        allowed = self._allowed(candidates)
         shared = self._sharing(files) if files else {}
         numbers = dict.fromkeys([*candidates.ids(allowed), *shared])
         otherwise = frozenset(numbers) if self.with_words else frozenset()
@@ -125,16 +128,19 @@ class Ranker:
             numbers = {one: None for one in numbers if one in allowed}
         commits = lookup.messages(numbers, _LONGEST_BODY)
         sure = _sure(near, commits)
-        measure = Measure(candidates, sure, shared, self._now())
-        found = (commit for commit in commits if commit.id in sure or commit.id in otherwise)
-        return [(commit, measure.of(commit)) for commit in found]
+        found = [commit for commit in commits if commit.id in sure or commit.id in otherwise]
+        return Measure(candidates, sure, shared, self._now()).of(found)
 
     def _now(self) -> float:
         asked = min(self.wanted.times[1], self.wanted.committed[1])
         return float(min(asked, self.store.newest_time() or ALWAYS))
 
-    def _passing(self, candidates: Candidates) -> frozenset[int]:
-        """The commits that pass the filters, as far as they have any of the words."""
+    def _allowed(self, candidates: Candidates) -> frozenset[int] | None:
+        """The commits that pass the filters, as far as they have any of the words; None: all do."""
+        if self.matched is not None:
+            return frozenset(self.matched)
+        if not self.wanted.is_narrow and self.wanted.committed == EVER:
+            return None
         others = (self.wanted.people, self.wanted.reached)
         if self.wanted.paths and self.wanted.committed == EVER and others == (None, None):
             touched = self.store.commits_touching(self.wanted.paths, self.wanted.statuses)

@@ -8,7 +8,7 @@ history is.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -162,12 +162,16 @@ def _having_some(
     """What has some of the words, best first, where no commit has all, or few have many."""
     if page.total is None or page.has_more or asked.place != "all":
         return []
-    is_long = len(query.terms) >= _MANY_WORDS
-    if (page.ids or not query.is_plain) and (page.total >= _FEW_MATCHES or not is_long):
+    if (page.ids or not query.is_plain) and not _may_be_filled(query, page.total):
         return []  # what has signs and few words was meant as it is written
     wished = max(0, min(most, _FILLED if page.ids else _FIRST_RANKED) - len(page.ids))
     best = pages.best[: wished + len(page.ids)] if wished else []
     return [one for one in best if one not in page.ids][:wished]
+
+
+def _may_be_filled(query: Query, total: int) -> bool:
+    """Whether so few commits have all of so many words that others may follow."""
+    return total < _FEW_MATCHES and len(query.terms) >= _MANY_WORDS
 
 
 def documented(store: HistoryStore, found: Found) -> list[dict[str, Any]]:
@@ -292,32 +296,44 @@ class _Pages:
     @cached_property
     def best(self) -> list[int]:
         """What the one ranking finds, the best first."""
-        ranked = Ranker(self._store, self._wanted).rank(self._asked.text or "", _FIRST_RANKED)
-        return [one.id for one in ranked]
+        return self._best(None)
 
-    def _first(self, expression: str, known: Collection[int], *, is_all: bool) -> list[int]:
+    def _best(self, matched: Mapping[int, float] | None) -> list[int]:
+        ranker = Ranker(self._store, self._wanted, matched=matched)
+        return [one.id for one in ranker.rank(self._asked.text or "", _FIRST_RANKED)]
+
+    def _first(
+        self, query: Query, expression: str, known: Collection[int], rows: Sequence[Match] | None
+    ) -> list[int]:
         """What comes first: those of the one ranking's best that match, as some are known to."""
+        if rows is not None and not _may_be_filled(query, len(known)):
+            return self._best({row[0]: -row[1] for row in rows})
         match = self._store.dated_matches
         return [
             one
             for one in self.best
-            if one in known or (not is_all and any(match(expression, (one, one), self._wanted)))
+            if one in known or (rows is None and any(match(expression, (one, one), self._wanted)))
         ]
 
     def _ranked(self, query: Query, expression: str, most: int) -> Page:
         first: list[int] = []
+        rows: list[Match] | None = None
         at, count = self._start.offset, 0
         is_all = is_enough = False
         if query.is_plain and self._asked.is_learned and self._asked.place == "all":
             known, is_all = latest(self._store, expression, self._wanted)
             count = len(known)
             if count > 1:
-                first = self._first(expression, known, is_all=is_all)
+                if is_all or self._wanted.is_narrow:
+                    rows, _ = matches(self._store, expression, self._wanted)
+                first = self._first(query, expression, known, rows)
             is_enough = at + most < len(first) or (is_all and len(first) == count)
         ordered = first
         if not is_enough or self._start.after:  # the others need an order only where it shows
-            scored, is_all = rank(self._store, expression, self._wanted, self._start.now or 0)
-            ordered = list(dict.fromkeys([*first, *(commit_id for _, _, commit_id in scored)]))
+            if rows is None:
+                rows, is_all = matches(self._store, expression, self._wanted)
+            others = _in_order(rows, self._start.now or 0)
+            ordered = list(dict.fromkeys([*first, *others]))
             count = len(ordered)
             at = count if self._start.after else at
         ids = ordered[at : at + most]
@@ -356,10 +372,8 @@ def latest(
     return frozenset(rows), is_all
 
 
-def rank(
-    store: HistoryStore, expression: str, wanted: CommitFilter, now: float
-) -> tuple[list[tuple[float, int, int]], bool]:
-    """Score, time and id of the newest matches, best first; and whether these are all."""
+def matches(store: HistoryStore, expression: str, wanted: CommitFilter) -> tuple[list[Match], bool]:
+    """The newest matches, and older ones in messages; and whether these are all."""
     in_messages = within(expression, "message")
     if "NOT" in expression:  # what must not occur must not occur anywhere
         in_messages = f"({in_messages}) AND ({expression})"
@@ -374,8 +388,13 @@ def rank(
             below = (first, part[-1][0] - 1)
             older = store.ranked_matches(in_messages, below, wanted)
             rows += _window(older, wanted, share=2)[0]
+    return rows, is_all
+
+
+def _in_order(rows: Sequence[Match], now: float) -> list[int]:
+    """The best first, by relevance and recency."""
     scored = [(_score(row[1], row[2], row[3], now), row[2], row[0]) for row in rows]
-    return sorted(scored, reverse=True), is_all
+    return [number for _, _, number in sorted(scored, reverse=True)]
 
 
 def _window(

@@ -17,7 +17,7 @@ _BEFORE_MATCH = 60
 # Maximum number of places examined for each term, and of matching lines that are compared.
 _MOST_PLACES = 2000
 _MOST_LINES = 20
-_ORDER = ("added", "removed", "context")
+_RANKS = {"added": 0.0, "removed": 0.1, "context": 0.2}
 _ASCII = bytes(range(128))
 # Signs between words, all on one line.
 _BETWEEN = r"(?:(?!\n)[\W_])+"
@@ -47,7 +47,7 @@ def snippets(
     if not found:
         words = [(term, word) for term in query.terms for word in term.words]
         found = _found(patch, plain, [Term((one,), columns=term.columns) for term, one in words])
-    best = sorted(found, key=lambda start: (-found[start].terms, _ORDER.index(found[start].kind)))
+    best = sorted(found, key=lambda start: _RANKS[found[start].kind] - found[start].terms)
     shown = []
     for start in best:
         path, number = line_place(patch, start)
@@ -104,17 +104,26 @@ def _found(patch: str, plain: str, terms: Sequence[Term]) -> dict[int, _Line]:
 
 def _matches(plain: str, term: Term) -> Iterator[tuple[int, int]]:
     """Lines that show a term, each once: where the line begins, and where the term does."""
-    pattern, first = _pattern(term), term.words[0]
+    first = term.words[0]
     at = plain.find(first)
     for _ in range(_MOST_PLACES):
         if at < 0:
             return
-        if pattern.match(plain, at):
+        if _shows(plain, at, term):
             yield plain.rfind("\n", 0, at) + 1, at
             at = plain.find("\n", at)
             if at < 0:
                 return
         at = plain.find(first, at + 1)
+
+
+def _shows(plain: str, at: int, term: Term) -> bool:
+    """Whether a term stands where its first word was found; most have no other."""
+    if len(term.words) > 1:
+        return _pattern(term).match(plain, at) is not None
+    end = at + len(term.words[0])
+    is_end = term.is_beginning or not plain[end : end + 1].isalnum()
+    return is_end and not plain[at - 1 : at].isalnum()
 
 
 @lru_cache(maxsize=256)

@@ -100,12 +100,14 @@ class SqliteCommits(SqliteBase):
         rows = self._tuples().execute(
             "SELECT f.commit_id, p.path, f.path_id, f.status FROM json_each(?) w"
             " CROSS JOIN file_rows f ON f.commit_id = w.value"
-            " JOIN paths p ON p.path_id = f.path_id ORDER BY p.path",
+            " CROSS JOIN paths p ON p.path_id = f.path_id",
             (json_list(found),),
         )
         for commit_id, path, path_id, status in rows.fetchall():
             if (paths is None or path_id in paths) and (not statuses or status in statuses):
                 found[commit_id].append(path)
+        for own in found.values():  # by code points, as SQLite sorts
+            own.sort()
         return found
 
     def _path_names(self, ids: set[int]) -> dict[int | None, str]:

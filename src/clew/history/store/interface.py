@@ -441,13 +441,8 @@ class HistoryStore(Protocol):
     ) -> list[int]:
         """The latest or the earliest between two ids that match, whether they count or not."""
 
-    def scored_saying(
-        self, expression: str, span: Span, *, in_message: bool = False
-    ) -> list[tuple[int, float]]:
-        """Those between two ids that match, and how well (more is better), in no order.
-
-        With `in_message` the length of a commit's message counts, and not that of its diff.
-        """
+    def scored_saying(self, expression: str, span: Span) -> list[tuple[int, float]]:
+        """Those between two ids that match, and how well (more is better), in no order."""
 
     def words_with(self, part: str, most: int) -> list[str] | None:
         """The words in texts that have this part; None where they are more, or not known."""

@@ -178,16 +178,12 @@ class SqliteText(SqliteBase):
         )
         return [row[0] for row in rows]
 
-    def scored_saying(
-        self, expression: str, span: Span, *, in_message: bool = False
-    ) -> list[tuple[int, float]]:
+    def scored_saying(self, expression: str, span: Span) -> list[tuple[int, float]]:
         """Those between two ids that match, and how well (more is better), in no order."""
-        index = "commits_fts" if in_message else "search_fts"
-        where = f"{{subject body}} : ({expression})" if in_message else expression
         rows = self._tuples().execute(
-            f"SELECT rowid, -bm25({index}, {WEIGHTS}) FROM {index}"  # noqa: S608
-            f" WHERE {index} MATCH ? AND rowid BETWEEN ? AND ?",
-            (where, *span),
+            f"SELECT rowid, -bm25(search_fts, {WEIGHTS}) FROM search_fts"  # noqa: S608
+            " WHERE search_fts MATCH ? AND rowid BETWEEN ? AND ?",
+            (expression, *span),
         )
         return rows.fetchall()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import AnyStr
 
 Line = tuple[str, int, int, str]
@@ -199,7 +199,12 @@ def line_place(patch: str, start: int) -> tuple[str, int]:
     number = int(header[2] if is_removed else header[3]) - 1
     number += patch.count("\n", body, start)
     number -= patch.count(f"\n{other}", body, start) + patch.count("\n\\", body, start)
-    return FileDiff(patch[section : patch.find("\n@@ ", section) + 1]).path, number
+    return _path_of(patch[section : patch.find("\n@@ ", section) + 1]), number
+
+
+@lru_cache(maxsize=256)
+def _path_of(header: str) -> str:
+    return FileDiff(header).path
 
 
 def changed_texts(patch: bytes) -> tuple[str, str, str]:

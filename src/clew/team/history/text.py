@@ -59,8 +59,7 @@ _SCORES = f"""
     )
     SELECT t.id, 10 * sum(w.rarity * (
         2 * ts_rank('{NAMED_WEIGHTS}', t.words[1], w.in_names)
-        + CASE WHEN w.in_diff IS NULL THEN 0
-          ELSE ts_rank('{DIFF_WEIGHTS}', t.words[1], w.in_diff) END
+        + ts_rank('{DIFF_WEIGHTS}', t.words[1], w.in_diff)
         )) / (1 + %s * ln(1 + length(t.words[1])))
     FROM wanted t CROSS JOIN unnest(%s::tsquery[], %s::tsquery[], %s::float8[])
         AS w(in_names, in_diff, rarity)
@@ -85,7 +84,7 @@ class PostgresText(PostgresBase):
             for start in range(0, len(kept), _SCORED):
                 part = kept[start : start + _SCORED]
                 rarity = rarity or self._rarity(wanted_words(expression), part[0][0])
-                scores = self._scores(expression, [row[0] for row in part], rarity=rarity)
+                scores = self._scores(expression, [row[0] for row in part], rarity)
                 for number, time, subject in part:
                     yield number, -scores.get(number, 0.0), time, shown(subject)
 
@@ -97,24 +96,15 @@ class PostgresText(PostgresBase):
                     yield time, number
 
     def _scores(
-        self,
-        expression: str,
-        ids: list[int],
-        *,
-        in_message: bool = False,
-        rarity: list[float] | None = None,
+        self, expression: str, ids: list[int], rarity: list[float] | None = None
     ) -> dict[int, float]:
         """How well commits match, more is better."""
         words = wanted_words(expression)
         if not ids or not words:
             return {}
         rarity = rarity or self._rarity(words, max(ids))
-        lists = (
-            [word[0] if in_message else f"{word[0]} | {word[1]}" for word in words],
-            [None if in_message else word[2] for word in words],
-        )
-        length = 0 if in_message else _LENGTH_COUNTS
-        rows = self.database.rows(_SCORES, (ids, length, *lists, rarity))
+        lists = [f"{word[0]} | {word[1]}" for word in words], [word[2] for word in words]
+        rows = self.database.rows(_SCORES, (ids, _LENGTH_COUNTS, *lists, rarity))
         return {number: float(score) for number, score in rows}
 
     def _rarity(self, words: list[tuple[str, str, str]], newest: int) -> list[float]:
@@ -291,18 +281,14 @@ class PostgresText(PostgresBase):
         spans = (span_of(number) for number in (reversed(chosen) if earliest else chosen))
         return [(max(low, span[0]), min(high, span[1])) for low, high in spans]
 
-    def scored_saying(
-        self, expression: str, span: Span, *, in_message: bool = False
-    ) -> list[tuple[int, float]]:
+    def scored_saying(self, expression: str, span: Span) -> list[tuple[int, float]]:
         """Those between two ids that match, and how well (more is better), in no order."""
-        where = f"{{subject body}} : ({expression})" if in_message else expression
-        query = text_query(where)
+        query = text_query(expression)
         scored: dict[int, float] = {}
         for part in self._spans(span):
             matching, values = _matching(query, part, coarseness(part))
             rows = self.database.rows(f"SELECT id FROM commit_text WHERE {matching}", values)
-            ids = [row[0] for row in rows]
-            scored |= self._scores(expression, ids, in_message=in_message)
+            scored |= self._scores(expression, [row[0] for row in rows])
         return list(scored.items())
 
     def with_patch(
