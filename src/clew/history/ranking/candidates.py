@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
+from typing import Any
 
 from clew.history.model import LAST_PLACE, PLACE_BITS, Repo
 from clew.history.ranking.question import NAME, Question, either
@@ -132,7 +133,7 @@ class Candidates:
 
     def ids(self, allowed: frozenset[int] | None = None) -> list[int]:
         """The candidates, each once: those worth reading of every kind, of those allowed."""
-        kinds: list[tuple[int, Iterable[int], Callable[[int], float] | None]] = [
+        kinds: list[tuple[int, Iterable[int], Callable[[int], Any] | None]] = [
             (_MENTIONS, self.mentions, None),
             (_SCORED, self.scores, self.scores.__getitem__),
             (_SCORED, self.told, lambda one: (self.told[one], one)),
