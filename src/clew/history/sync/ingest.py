@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from clew.history.git.ref_files import limits
@@ -25,6 +26,7 @@ from clew.kit.git import GitError
 
 _TRANSACTION_COMMITS = 4000
 _TRANSACTION_BYTES = 48 * 1024 * 1024
+_LOOKED_UP = 500  # commits at once: a team's database is asked over a network
 _UNREAD = "could not be read"
 _LOST = f" commits {_UNREAD} ("
 _NAMED = 5  # of them, in a message
@@ -215,13 +217,16 @@ def _fresh_commits(
 ) -> Iterator[CommitMeta]:
     """Commits that are not indexed yet, parents first."""
     wanted = repo.author_filter.lower() if repo.author_filter else None
-    for commit in _readable(root, tips, done, counter):
-        if store.known(repo.repo_id, [commit.sha]):
-            counter.known += 1
-        elif wanted is not None and commit.author_email.lower() != wanted:
-            counter.filtered += 1
-        else:
-            yield commit
+    commits = _readable(root, tips, done, counter)
+    while some := list(islice(commits, _LOOKED_UP)):
+        known = store.known(repo.repo_id, [commit.sha for commit in some])
+        for commit in some:
+            if commit.sha in known:
+                counter.known += 1
+            elif wanted is not None and commit.author_email.lower() != wanted:
+                counter.filtered += 1
+            else:
+                yield commit
 
 
 def _write_some(
