@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.kit.errors import Conflict, Unavailable
@@ -77,9 +76,15 @@ class Database:
             and open_one.info.transaction_status != idle
         )
 
-    def rows(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> list[Row]:
-        """What a statement finds."""
-        return self._run(statement, values).fetchall()
+    def rows(
+        self,
+        statement: str,
+        values: Sequence[object] | dict[str, object] = (),
+        *,
+        kept: bool = False,
+    ) -> list[Row]:
+        """What a statement finds; the plan of one that is `kept` has to be right for any values."""
+        return self._run(statement, values, kept=kept).fetchall()
 
     def named_rows(
         self, statement: str, values: Sequence[object] = ()
@@ -99,26 +104,30 @@ class Database:
     def script(self, text: str) -> None:
         """Execute several statements."""
         assert self._reword is None, "only what is one statement can be reworded"
-        self.connection.execute(sql.SQL(text))
+        self.connection.execute(text, prepare=False)
 
     def _run(
-        self, statement: str, values: Sequence[object] | dict[str, object]
+        self,
+        statement: str,
+        values: Sequence[object] | dict[str, object],
+        *,
+        kept: bool = False,
     ) -> psycopg.Cursor[Row]:
         with failing_plainly():
             free = not self._line.pins and not self.in_transaction
             try:
-                return self._execute(statement, values)
+                return self._execute(statement, values, kept=kept)
             except psycopg.OperationalError:
                 # A restart of the server ends connections; what only reads, or begins, is asked again.
                 if not (free and statement.startswith(_AGAIN) and self.connection_is_lost()):
                     raise
-            return self._execute(statement, values)
+            return self._execute(statement, values, kept=kept)
 
     def _execute(
-        self, statement: str, values: Sequence[object] | dict[str, object]
+        self, statement: str, values: Sequence[object] | dict[str, object], *, kept: bool
     ) -> psycopg.Cursor[Row]:
-        query = sql.SQL(self._reword(statement) if self._reword else statement)
-        return self.connection.execute(query, values or None, prepare=False)
+        query = self._reword(statement) if self._reword else statement
+        return self.connection.execute(query, values or None, prepare=kept)
 
     def connection_is_lost(self) -> bool:
         """Whether there was a connection and the server or the network ended it."""
@@ -131,7 +140,7 @@ class Database:
         with (
             failing_plainly(),
             self.connection.cursor() as cursor,
-            cursor.copy(sql.SQL(statement)) as target,
+            cursor.copy(statement) as target,
         ):
             for row in rows:
                 target.write_row(row)
@@ -143,7 +152,7 @@ class Database:
         try:
             yield
             with failing_plainly():
-                self.connection.execute("ROLLBACK" if discard else "COMMIT")
+                self.connection.execute("ROLLBACK" if discard else "COMMIT", prepare=False)
         except BaseException:
             self._roll_back()
             raise
@@ -226,9 +235,7 @@ def connect(
     limit, nap = time.monotonic() + patience, _FIRST_NAP
     while True:
         try:
-            return psycopg.connect(
-                _complete(address, writes=writes), autocommit=True, prepare_threshold=None
-            )
+            return psycopg.connect(_complete(address, writes=writes), autocommit=True)
         except psycopg.OperationalError as error:
             if time.monotonic() > limit:
                 raise Unavailable(

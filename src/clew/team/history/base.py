@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from clew.history.model import Repo, first_id, last_id
+from clew.history.model import PLACE_BITS, Repo, first_id, last_id
 from clew.history.store.interface import CommitRecord, Span
 from clew.team.database import Database, Row
 from clew.team.history.visibility import among, only_of
@@ -16,6 +16,10 @@ RECORD = (
     " c.preview, c.reachable"
 )
 AUTHOR = "JOIN people a ON a.person_id = c.author_id"
+COLUMNS = (
+    "name, local_path, remote_url, default_branch, all_refs, exclude_prefixes, author_filter,"
+    " managed_clone"
+)
 _NUL, _STAND_IN = "\x00", "\uffff"  # PostgreSQL has no texts with NUL; nobody writes U+FFFF
 
 
@@ -27,24 +31,42 @@ class PostgresBase:
         self.path = path
         self.visible = visible
         self._is_snapshot = False
-        self._places: dict[int, int] | None = None
+        self._listed: tuple[list[Repo], dict[int, int]] | None = None
 
-    def _next_places(self) -> dict[int, int]:
-        """The place that the next commit of each repository gets; asked once in a snapshot."""
-        if self._places is None:
-            rows = self.database.rows("SELECT repo_id, next_place FROM repos")
-            if not self._is_snapshot:
-                return dict(rows)
-            self._places = dict(rows)
-        return self._places
+    def repos(self) -> list[Repo]:
+        """All repositories, in the order they were added."""
+        return list(self._listing()[0])
 
-    def _repo_ids(self) -> list[int]:
-        """The repositories, the last added first."""
-        return [row[0] for row in self.database.rows("SELECT repo_id FROM repos ORDER BY 1 DESC")]
+    def places(self) -> dict[int, int]:
+        """The place that the next commit of each repository gets: about how many it has."""
+        return self._listing()[1]
 
-    def _records(self, statement: str, values: tuple[object, ...]) -> list[CommitRecord]:
+    def _listing(self) -> tuple[list[Repo], dict[int, int]]:
+        """The repositories and their next places; asked once in a snapshot."""
+        if self._listed is not None:
+            return self._listed
+        rows = self.database.rows(
+            f"SELECT repo_id, {COLUMNS}, next_place FROM repos ORDER BY repo_id", kept=True
+        )
+        listed = [_repo(row) for row in rows], {row[0]: row[-1] for row in rows}
+        if self._is_snapshot:
+            self._listed = listed
+        return listed
+
+    def _own(self, ids: Collection[int]) -> str:
+        """What the names of the tables end with that have all of these commits; empty if none do.
+
+        Of a partition the server can keep a plan. One for all of them is made anew each time, or
+        has to look into each.
+        """
+        numbers = {one >> PLACE_BITS for one in ids}
+        return f"_{numbers.pop()}" if len(numbers) == 1 and numbers <= self.places().keys() else ""
+
+    def _records(
+        self, statement: str, values: tuple[object, ...], *, kept: bool = False
+    ) -> list[CommitRecord]:
         """What a statement that selects `RECORD` finds."""
-        return [record(row) for row in self.database.rows(statement, values)]
+        return [record(row) for row in self.database.rows(statement, values, kept=kept)]
 
     def _paged(self, statement: str, span: Span, size: int) -> Iterator[Row]:
         """Rows by id, read a page at a time: the first column is the id, the statement ends in WHERE."""
@@ -57,6 +79,11 @@ class PostgresBase:
             if len(rows) < size:
                 return
             low = rows[-1][0] + 1
+
+
+def _repo(row: Row) -> Repo:
+    number, name, place, url, branch, all_refs, exclude, author, managed, _ = row
+    return Repo(number, name, place, url, branch, all_refs, tuple(exclude), author, managed)
 
 
 def record(row: Row) -> CommitRecord:

@@ -58,9 +58,12 @@ class PostgresCommits(PostgresBase):
 
     def commits(self, ids: Iterable[int]) -> dict[int, CommitRecord]:
         """Commits by id; those that are not there are left out."""
+        wanted = list(ids)
+        own = self._own(wanted)
         found = self._records(
-            f"SELECT {RECORD} FROM commit_rows c {AUTHOR} WHERE c.id = ANY(%s)",
-            (list(ids),),
+            f"SELECT {RECORD} FROM commit_rows{own} c {AUTHOR} WHERE c.id = ANY(%s)",
+            (wanted,),
+            kept=bool(own),
         )
         return {record.id: record for record in found}
 
@@ -78,12 +81,14 @@ class PostgresCommits(PostgresBase):
     def files(self, ids: Iterable[int]) -> dict[int, list[TouchedFile]]:
         """The files of each of these commits, sorted by path."""
         found: dict[int, list[TouchedFile]] = {commit_id: [] for commit_id in ids}
+        own = self._own(found)
         rows = self.database.rows(
-            "SELECT f.commit_id, f.path_id, p.path, f.status, o.path FROM file_rows f"
+            f"SELECT f.commit_id, f.path_id, p.path, f.status, o.path FROM file_rows{own} f"
             " JOIN paths p ON p.path_id = f.path_id"
             " LEFT JOIN paths o ON o.path_id = f.old_path_id"
             " WHERE f.commit_id = ANY(%s) ORDER BY p.path",
             (list(found),),
+            kept=bool(own),
         )
         for commit_id, *file in rows:
             found[commit_id].append(TouchedFile(*file))

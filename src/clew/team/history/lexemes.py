@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from zlib import crc32
 
@@ -112,13 +113,14 @@ def within(span: Span, bits: int | None) -> list[str]:
     return [" | ".join(parts)]
 
 
-def text_query(expression: str) -> list[str]:
+@lru_cache(maxsize=64)
+def text_query(expression: str) -> tuple[str, ...]:
     """An expression as queries that all have to match.
 
     Of several queries the text index skips in each what the others have not: a word of each tenth
     commit is read only where the rest is. Of one query with `&` it reads all that its words have.
     """
-    return list(_each(parse(expression)))
+    return tuple(_each(parse(expression)))
 
 
 def wanted_words(expression: str) -> list[tuple[str, str, str]]:

@@ -145,8 +145,8 @@ class PostgresPaths(PostgresBase):
 
     def newest_time(self) -> int | None:
         """When the newest commit of all was written."""
-        row = self.database.row("SELECT max(author_time) FROM commit_rows")
-        return None if row is None else row[0]
+        ((newest,),) = self.database.rows("SELECT max(author_time) FROM commit_rows", kept=True)
+        return None if newest is None else int(newest)
 
     def counts_by_period(self, seconds: int, periods: range) -> Iterator[tuple[str, int, int]]:
         """Repository, period since 1970 and how many commits were written in it."""

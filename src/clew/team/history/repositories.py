@@ -10,13 +10,8 @@ import psycopg
 from clew.history.model import Repo, first_id
 from clew.history.store.interface import SyncState
 from clew.kit.errors import Conflict, NotFound
-from clew.team.database import Row
-from clew.team.history.base import PostgresBase, span_of
+from clew.team.history.base import COLUMNS, PostgresBase, span_of
 
-_COLUMNS = (
-    "name, local_path, remote_url, default_branch, all_refs, exclude_prefixes, author_filter,"
-    " managed_clone"
-)
 _SETTINGS = "%s, %s, %s, %s, %s, %s, %s, %s"
 PARTITIONED = ("commit_rows", "commit_text", "file_rows", "patch_rows")
 # The mark of all refs lies among them, under the name that no ref has.
@@ -26,11 +21,6 @@ _MARK = "SELECT sha FROM ref_tips WHERE repo_id = %s AND ref = ''"
 
 class PostgresRepositories(PostgresBase):
     """The repositories of the index."""
-
-    def repos(self) -> list[Repo]:
-        """All repositories, in the order they were added."""
-        rows = self.database.rows(f"SELECT repo_id, {_COLUMNS} FROM repos ORDER BY repo_id")
-        return [_repo(row) for row in rows]
 
     def find_repo(self, name: str) -> Repo:
         """The repository of that name; NotFound if there is none."""
@@ -44,7 +34,7 @@ class PostgresRepositories(PostgresBase):
         try:
             with self._own_transaction():
                 row = self.database.row(
-                    f"INSERT INTO repos ({_COLUMNS}) VALUES ({_SETTINGS}) RETURNING repo_id",
+                    f"INSERT INTO repos ({COLUMNS}) VALUES ({_SETTINGS}) RETURNING repo_id",
                     _values(repo),
                 )
                 assert row is not None
@@ -84,14 +74,10 @@ class PostgresRepositories(PostgresBase):
         """Store a repository's new settings."""
         with self._own_transaction():
             self.database.run(
-                f"UPDATE repos SET ({_COLUMNS}) = ({_SETTINGS}) WHERE repo_id = %s",
+                f"UPDATE repos SET ({COLUMNS}) = ({_SETTINGS}) WHERE repo_id = %s",
                 (*_values(repo), repo.repo_id),
             )
             self._touch(repo.repo_id)
-
-    def places(self) -> dict[int, int]:
-        """The place that the next commit of each repository gets: about how many it has."""
-        return self._next_places()
 
     def commit_count(self, repo_id: int) -> int:
         """How many reachable commits of a repository are indexed."""
@@ -138,11 +124,6 @@ class PostgresRepositories(PostgresBase):
             "COPY ref_tips FROM STDIN", [(repo_id, ref, sha) for ref, sha in marked.items()]
         )
         self._touch(repo_id)
-
-
-def _repo(row: Row) -> Repo:
-    number, name, place, url, branch, all_refs, exclude, author, managed = row
-    return Repo(number, name, place, url, branch, all_refs, tuple(exclude), author, managed)
 
 
 def _values(repo: Repo) -> tuple[object, ...]:

@@ -108,14 +108,13 @@ class PostgresHistory(PostgresCommits, PostgresPaths, PostgresText, PostgresWrit
         if self.database.in_transaction:
             yield self
             return
-        with self.database.transaction(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", discard=True
-        ):
+        # Not rolled back: with that the connection forgets the plans it keeps.
+        with self.database.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             self._is_snapshot = True
             try:
                 yield self
             finally:
-                self._is_snapshot, self._places = False, None
+                self._is_snapshot, self._listed, self._known_ahead = False, None, None
 
     @contextmanager
     def writing(self, *, discard: bool = False) -> Iterator[None]:

@@ -6,13 +6,15 @@ found in the first part, a rare one costs little in all of them, and no question
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from math import log
+from typing import NamedTuple
 
 from clew.history.model import PLACE_BITS, Repo, first_id
 from clew.history.store.base import UNSEARCHED
 from clew.history.store.interface import (
+    ALWAYS,
     EVER,
     CommitFilter,
     CommitRecord,
@@ -47,7 +49,9 @@ from clew.team.history.lexemes import (
 )
 
 _AT_ONCE = 272  # a little more than a search ranks, so that it knows of more without another look
-_SCORED = 136
+_FIRST_SIZE = 2 << LEVELS[0]
+# Of each of many small repositories: as many as a search of many ranks of each, and one more.
+_MOST_OF_EACH = 51
 _GROWTH = 3  # bits by which a part of the history is at most larger than the one before
 _SAMPLE = LEVELS[0]  # how common a word is shows in the newest commits: so many bits of places
 _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.path_id = ANY(%s))"
@@ -55,7 +59,8 @@ _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.pa
 # read, so that it is read once.
 _SCORES = f"""
     WITH wanted AS MATERIALIZED (
-        SELECT id, ARRAY[words] AS words FROM commit_text WHERE id = ANY(%s)
+        SELECT id, ARRAY[words] AS words
+        FROM unnest(%s::bigint[]) AS asked(id) JOIN commit_text USING (id)
     )
     SELECT t.id, 10 * sum(w.rarity * (
         2 * ts_rank('{NAMED_WEIGHTS}', t.words[1], w.in_names)
@@ -66,31 +71,44 @@ _SCORES = f"""
     GROUP BY t.id, length(t.words[1])
 """
 _LENGTH_COUNTS = 0.25
-# The partition by the whole of it, and the span so that no index can tell: else the planner may
-# walk all commits of a span, and read their words, where the text index names a few.
-_WITHIN = "id BETWEEN %s AND %s AND id + 0 BETWEEN %s AND %s"
+# So that no other index can tell: else the planner may walk all commits of a span, and read their
+# words, where the text index names a few.
+_WITHIN = "id + 0 BETWEEN %s AND %s"
 _Conditions = tuple[str, list[object]]
+
+
+class _Ahead(NamedTuple):
+    """The latest matches of small repositories, asked of all at once, and how well they match."""
+
+    rows: dict[int, list[Row]]
+    scores: dict[int, float]
 
 
 class PostgresText(PostgresBase):
     """The text index, alone and together with filters."""
 
+    _known_ahead: tuple[CommitFilter, object, _Ahead] | None = None
+
     def ranked_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Match]:
         """Id, rank (less is better), time and subject of what passes, the latest first."""
-        query = text_query(expression)
+        query, condition = text_query(expression), _condition(wanted)
+        extra = "c.author_time, c.subject"
+        ahead = self._ahead(expression, wanted, extra, is_ranked=True)
         rarity: list[float] = []
-        for rows in self._parts(query, span, _condition(wanted), "c.author_time, c.subject"):
+        for rows in self._parts(query, span, condition, extra, known=ahead.rows.get(span[0])):
             kept = [row for row in rows if wanted.reached is None or row[0] in wanted.reached]
-            for start in range(0, len(kept), _SCORED):
-                part = kept[start : start + _SCORED]
-                rarity = rarity or self._rarity(wanted_words(expression), part[0][0])
-                scores = self._scores(expression, [row[0] for row in part], rarity)
-                for number, time, subject in part:
-                    yield number, -scores.get(number, 0.0), time, shown(subject)
+            scores = ahead.scores
+            if kept and kept[0][0] not in scores:
+                rarity = rarity or self._rarity(wanted_words(expression), kept[0][0])
+                scores = self._scores(expression, [row[0] for row in kept], rarity)
+            for number, time, subject in kept:
+                yield number, -scores.get(number, 0.0), time, shown(subject)
 
     def dated_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Dated]:
         """Time and id of what passes, the latest in history first."""
-        for rows in self._parts(text_query(expression), span, _condition(wanted)):
+        query, condition = text_query(expression), _condition(wanted)
+        ahead = self._ahead(expression, wanted)
+        for rows in self._parts(query, span, condition, known=ahead.rows.get(span[0])):
             for number, time in rows:
                 if wanted.reached is None or number in wanted.reached:
                     yield time, number
@@ -104,36 +122,106 @@ class PostgresText(PostgresBase):
             return {}
         rarity = rarity or self._rarity(words, max(ids))
         lists = [f"{word[0]} | {word[1]}" for word in words], [word[2] for word in words]
-        rows = self.database.rows(_SCORES, (ids, _LENGTH_COUNTS, *lists, rarity))
+        statement = _SCORES.replace("commit_text", f"commit_text{self._own(ids)}")
+        rows = self.database.rows(statement, (ids, _LENGTH_COUNTS, *lists, rarity), kept=True)
         return {number: float(score) for number, score in rows}
 
     def _rarity(self, words: list[tuple[str, str, str]], newest: int) -> list[float]:
         """How telling each word is, by how many of the commits up to one have it."""
         if len(words) == 1:
             return [1.0]
-        low = max(first_id(newest >> PLACE_BITS), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
+        repo_id = newest >> PLACE_BITS
+        low = max(first_id(repo_id), (newest >> _SAMPLE << _SAMPLE) - (1 << _SAMPLE))
         matching, values = _matching([], (low, newest), _SAMPLE)
         rows = self.database.rows(
-            f"SELECT (SELECT count(*) FROM commit_text WHERE words @@ q.query AND {matching})"
+            f"SELECT (SELECT count(*) FROM commit_text_{repo_id} WHERE words @@ q.query"
+            f" AND {matching})"
             " FROM unnest(%s::tsquery[]) WITH ORDINALITY AS q(query, number) ORDER BY q.number",
             (*values, [" | ".join(word) for word in words]),
+            kept=True,
         )
         size = max(newest - low, 1)
         return [log(1 + size / (row[0] + 0.5)) for row in rows]
 
+    def _small(self, spans: Iterable[Span]) -> list[int]:
+        """The repositories whose whole history is wanted and is one part, if they are several."""
+        places = self.places()
+        each = ((low >> PLACE_BITS, low, high) for low, high in spans)
+        found = [
+            repo_id
+            for repo_id, low, high in each
+            if places.get(repo_id, ALWAYS) <= _FIRST_SIZE
+            and low == first_id(repo_id)
+            and high >= low + places[repo_id]
+        ]
+        return found if len(found) > 1 else []
+
+    def _ahead(
+        self,
+        expression: str,
+        wanted: CommitFilter,
+        extra: str = "c.author_time",
+        *,
+        is_ranked: bool = False,
+    ) -> _Ahead:
+        """What one statement finds of all small repositories, by their first ids.
+
+        A question asks for them one after another: so it is remembered in a snapshot.
+        """
+        if len(wanted.repos) < 2 or not self._is_snapshot:
+            return _Ahead({}, {})
+        key = expression, extra
+        known = self._known_ahead
+        if known is None or known[0] is not wanted or known[1] != key:
+            small = self._small(map(wanted.span, wanted.repos))
+            rows = self._of_small(text_query(expression), small, _condition(wanted), extra)
+            ids = [row[0] for found in rows.values() for row in found]
+            known = wanted, key, _Ahead(rows, self._scores(expression, ids) if is_ranked else {})
+            self._known_ahead = known
+        return known[2]
+
+    def _of_small(
+        self, query: Sequence[str], small: list[int], condition: _Conditions, extra: str
+    ) -> dict[int, list[Row]]:
+        if not small:
+            return {}
+        passes, values = condition
+        matching, asked = _matching_small(query, small)
+        # Joined, not by a list of all: of that each partition would try each id.
+        rows = self.database.rows(
+            f"WITH said AS MATERIALIZED (SELECT id FROM commit_text WHERE {matching})"
+            f" SELECT c.id, {extra} FROM (SELECT c.*, row_number() OVER"
+            f" (PARTITION BY c.id >> {PLACE_BITS} ORDER BY c.id DESC) AS number"
+            f" FROM said JOIN commit_rows c ON c.id = said.id WHERE {passes}) c"
+            f" WHERE number <= {_MOST_OF_EACH} ORDER BY c.id DESC",
+            (*asked, *values),
+            kept=not values,
+        )
+        found: dict[int, list[Row]] = {first_id(number): [] for number in small}
+        for row in rows:
+            found[first_id(row[0] >> PLACE_BITS)].append(row)
+        return found
+
     def _parts(
         self,
-        query: list[str],
+        query: Sequence[str],
         span: Span,
         condition: _Conditions,
         extra: str = "c.author_time",
         *,
         earliest: bool = False,
+        known: list[Row] | None = None,
     ) -> Iterator[list[Row]]:
         """Matches of one repository, the latest first, a part of its history at a time."""
         repo_id = span[0] >> PLACE_BITS
-        low, high = span[0], min(span[1], first_id(repo_id) + self._next_places().get(repo_id, 0))
-        size, seen, count = 2 << LEVELS[0], 0, 0
+        if known is not None:
+            if known:
+                yield known
+            if len(known) < _MOST_OF_EACH:
+                return
+            span = span[0], known[-1][0] - 1
+        low, high = span[0], min(span[1], first_id(repo_id) + self.places().get(repo_id, -1))
+        size, seen, count = _FIRST_SIZE, 0, 0
         while low <= high:
             part = (
                 (low, min(high, low + size - 1)) if earliest else (max(low, high - size + 1), high)
@@ -149,7 +237,7 @@ class PostgresText(PostgresBase):
 
     def _part(
         self,
-        query: list[str],
+        query: Sequence[str],
         span: Span,
         bits: int | None,
         condition: _Conditions,
@@ -158,16 +246,18 @@ class PostgresText(PostgresBase):
         earliest: bool,
     ) -> Iterator[list[Row]]:
         low, high = span
+        repo_id = low >> PLACE_BITS
         passes, values = condition
         order = "ASC" if earliest else "DESC"
         limit = _AT_ONCE
         while low <= high:
             matching, asked = _matching(query, (low, high), bits)
             rows = self.database.rows(
-                f"SELECT c.id, {extra} FROM commit_rows c WHERE c.id = ANY(ARRAY("
-                f"SELECT id FROM commit_text WHERE {matching}))"
+                f"SELECT c.id, {extra} FROM commit_rows_{repo_id} c WHERE c.id = ANY(ARRAY("
+                f"SELECT id FROM commit_text_{repo_id} WHERE {matching}))"
                 f" AND c.id BETWEEN %s AND %s AND {passes} ORDER BY c.id {order} LIMIT %s",
                 (*asked, low, high, *values, limit),
+                kept=not values,
             )
             if rows:
                 yield rows
@@ -265,11 +355,15 @@ class PostgresText(PostgresBase):
         self, expression: str, span: Span, most: int, *, earliest: bool = False
     ) -> list[int]:
         """The latest or the earliest between two ids that match, whether they count or not."""
-        query = text_query(expression)
+        query, spans = text_query(expression), self._spans(span, earliest=earliest)
+        small = [] if earliest else self._small(spans)
+        known = self._of_small(query, small, ("TRUE", []), "c.author_time")
         found = (
             row[0]
-            for part in self._spans(span, earliest=earliest)
-            for rows in self._parts(query, part, ("TRUE", []), earliest=earliest)
+            for part in spans
+            for rows in self._parts(
+                query, part, ("TRUE", []), earliest=earliest, known=known.get(part[0])
+            )
             for row in rows
         )
         return list(islice(found, max(most, 0)))
@@ -277,18 +371,28 @@ class PostgresText(PostgresBase):
     def _spans(self, span: Span, *, earliest: bool = False) -> list[Span]:
         """A span of ids as spans of single repositories, the latest or the earliest first."""
         first, last = (number >> PLACE_BITS for number in span)
-        chosen = [number for number in self._repo_ids() if first <= number <= last]
-        spans = (span_of(number) for number in (reversed(chosen) if earliest else chosen))
+        chosen = [number for number in self.places() if first <= number <= last]
+        spans = (span_of(number) for number in (chosen if earliest else reversed(chosen)))
         return [(max(low, span[0]), min(high, span[1])) for low, high in spans]
 
     def scored_saying(self, expression: str, span: Span) -> list[tuple[int, float]]:
         """Those between two ids that match, and how well (more is better), in no order."""
         query = text_query(expression)
+        spans = self._spans(span)
+        small = self._small(spans)
+        asked = [
+            (f"_{part[0] >> PLACE_BITS}", *_matching(query, part, coarseness(part)))
+            for part in spans
+            if part[0] >> PLACE_BITS not in small
+        ]
+        if small:
+            asked.append(("", *_matching_small(query, small)))
         scored: dict[int, float] = {}
-        for part in self._spans(span):
-            matching, values = _matching(query, part, coarseness(part))
-            rows = self.database.rows(f"SELECT id FROM commit_text WHERE {matching}", values)
-            scored |= self._scores(expression, [row[0] for row in rows])
+        for own, matching, values in asked:
+            statement = f"SELECT id FROM commit_text{own} WHERE {matching}"
+            rows = self.database.rows(statement, values, kept=True)
+            ids = [row[0] for row in rows]
+            scored |= self._scores(expression, ids)
         return list(scored.items())
 
     def with_patch(
@@ -356,9 +460,10 @@ class PostgresText(PostgresBase):
         wanted = list(ids)
         rows = self.database.rows(
             "SELECT c.id, c.subject, left(c.body, %s), c.sha, c.author_time, c.patch_size"
-            f" FROM commit_rows c WHERE c.id = ANY(%s) AND {COUNTED} AND {of_repos(repos)}"
-            " AND c.author_time BETWEEN %s AND %s",
+            " FROM unnest(%s::bigint[]) AS asked(id) JOIN commit_rows c ON c.id = asked.id"
+            f" WHERE {COUNTED} AND {of_repos(repos)} AND c.author_time BETWEEN %s AND %s",
             (longest, wanted, *times),
+            kept=True,
         )
         found = {row[0]: row for row in rows}
         for number in wanted:
@@ -373,21 +478,28 @@ def _next_size(size: int, seen: int, count: int) -> int:
     return max(size, min(enough, size << _GROWTH))
 
 
-def _matching(query: list[str], span: Span, bits: int | None) -> _Conditions:
+def _matching(query: Sequence[str], span: Span, bits: int | None) -> _Conditions:
     """The condition that a text of a span of one repository matches, and its values."""
     every = [*query, *within(span, bits)]
-    values: list[object] = [*every, *span_of(span[0] >> PLACE_BITS), *span]
-    return f"{_all_of(every)} AND {_WITHIN}", values
+    return f"{_all_of(every)} AND {_WITHIN}", [*every, *span]
 
 
-def _all_of(query: list[str]) -> str:
+def _matching_small(query: Sequence[str], repo_ids: list[int]) -> _Conditions:
+    """The same of whole repositories that are one part each; of others little is read."""
+    every = [*query, *within((0, _FIRST_SIZE - 1), LEVELS[0])]
+    return f"{_all_of(every)} AND id >> {PLACE_BITS} = ANY(%s)", [*every, repo_ids]
+
+
+def _all_of(query: Sequence[str]) -> str:
     return " AND ".join(["words @@ %s::tsquery"] * len(query)) or "TRUE"
 
 
 def _condition(wanted: CommitFilter, *, with_files: bool = True) -> _Conditions:
     """The condition on `commit_rows c`, and its values."""
-    parts = ["c.reachable", "c.author_time BETWEEN %s AND %s"]
-    values: list[object] = [*wanted.times]
+    parts, values = ["c.reachable"], list[object]()
+    if wanted.times != EVER:
+        parts.append("c.author_time BETWEEN %s AND %s")
+        values += wanted.times
     if wanted.committed != EVER:
         parts.append("c.commit_time BETWEEN %s AND %s")
         values += wanted.committed

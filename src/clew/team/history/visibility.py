@@ -27,10 +27,9 @@ _BY_COMMIT = {
 }
 _BY_LIST = {"paths": ("path_id", "repo_paths"), "people": ("person_id", "repo_people")}
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
-# Ways to a table beside its name: another schema, a partition, the system's own tables.
-_DETOUR = re.compile(r"\.\s*(?:{0})\b|\b(?:{0})_\d|\bpg_|\binformation_schema\b".format(
-    "|".join(_BY_COMMIT)
-))  # fmt: skip
+# Ways to a table beside its name: another schema, the system's own tables, a partition.
+_DETOUR = re.compile(rf"\.\s*(?:{'|'.join(_BY_COMMIT)})\b|\bpg_|\binformation_schema\b")
+_PARTITION = re.compile(rf"(?:{'|'.join(_BY_COMMIT)})_(\d+)")
 
 
 def only_of(database: Database, visible: frozenset[int]) -> Database:
@@ -61,7 +60,8 @@ def _reworder(database: Database, visible: frozenset[int]) -> Callable[[str], st
         if said.startswith("BEGIN"):
             return said
         first = said.partition(" ")[0]
-        if first not in ("SELECT", "WITH") or _DETOUR.search(said):
+        others = {int(one) for one in _PARTITION.findall(said)} - visible
+        if first not in ("SELECT", "WITH") or _DETOUR.search(said) or others:
             raise Unavailable("Whoever sees a part of the index cannot do this")
         parts = [seen[name] for name in dict.fromkeys(_NAME.findall(said)) if name in seen]
         rest = said.removeprefix("WITH ") if first == "WITH" else said
