@@ -72,7 +72,7 @@ fuzz: setup
 security: export PROOF := full
 security: setup
 	$(BIN)/python -m pytest tests/security tests/protocol/test_http_hostile.py tests/web/test_security.py \
-		tests/work/runs/test_consent.py tests/chaos/test_git_children.py
+		tests/work/runs/test_consent.py tests/chaos/test_git_children.py tests/team/identity/test_dex.py
 
 load: export PROOF := full
 load: setup

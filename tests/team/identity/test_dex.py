@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import subprocess
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -23,12 +21,12 @@ from mcp.shared.auth import (
 )
 
 from clew.team.identity.records import Group
+from tests.support.dex import dex_program
 from tests.support.postgres import free_port
 from tests.support.waiting import wait_until
 from tests.team.identity.conftest import running_team
 from tests.team.test_visibility import MARK
 
-DEX = os.environ.get("DEX") or shutil.which("dex")
 CALLBACK = "http://127.0.0.1:1/callback"  # nobody listens: the test reads where it is sent
 ASKS = ("openid", "email", "groups", "audience:server:client_id:clew")
 CONFIG = """
@@ -41,20 +39,22 @@ staticClients:
 - {{id: agents, name: Agents, public: true, redirectURIs: ["{callback}"]}}
 - {{id: clew, name: Clew, secret: unused, redirectURIs: ["{callback}"], trustedPeers: [agents]}}
 """
-pytestmark = pytest.mark.skipif(
-    DEX is None, reason="no dex: name the program by DEX, or put it on the PATH"
-)
 
 
 @pytest.fixture(scope="module")
 def dex(tmp_path_factory):
     """Dex with one person, of the group `authors`."""
+    program, why_none = dex_program()
+    if program is None:
+        pytest.skip(why_none)
     port, place = free_port(), tmp_path_factory.mktemp("dex")
     url = f"http://127.0.0.1:{port}/dex"
     config = place / "config.yaml"
     config.write_text(CONFIG.format(url=url, port=port, callback=CALLBACK), encoding="utf-8")
     with (place / "log").open("wb") as log:
-        process = subprocess.Popen([DEX, "serve", str(config)], stdout=log, stderr=log, cwd=place)
+        process = subprocess.Popen(
+            [program, "serve", str(config)], stdout=log, stderr=log, cwd=place
+        )
         try:
             wait_until(lambda: process.poll() is not None or _answers(url))
             assert process.poll() is None, (place / "log").read_text()
