@@ -8,6 +8,7 @@ import pytest
 
 from clew.history.model import Repo
 from clew.history.search.search import search_commits
+from clew.kit.errors import Unavailable
 from clew.team.database import Database
 from clew.team.history.lexemes import text_query
 from clew.team.history.store import PostgresHistory
@@ -53,6 +54,34 @@ def test_small_repositories_without_matches_cost_one_statement_together(store, m
         assert search_commits(store, '"nothing has this"') == []
     assert len([one for one in asked if "commit_text" in one]) == 1
     assert len(asked) < 6
+
+
+@pytest.mark.parametrize("query", ["alpha", "many", '"said often"', "many often", "alpha nowhere"])
+def test_repositories_asked_together_answer_as_one_by_one(store, query):
+    repo = store.add_repo(Repo(0, "talkative", "/nowhere"))
+    with store.writing():
+        store.write_commits(
+            repo.repo_id, [commit(f"Many times said often {n}", day=n) for n in range(70)]
+        )
+    span = 0, 1 << 62
+    expression = '"many" OR "alpha"'
+    with store.snapshot():
+        together = search_commits(store, query, limit=200)
+        said = store.saying(expression, span, 100), dict(store.scored_saying(expression, span))
+    apart = search_commits(store, query, limit=200)  # outside of a snapshot nothing is remembered
+    assert [one["sha"] for one in together] == [one["sha"] for one in apart]
+    assert len(said[0]) == len(set(said[0])) >= 70
+    assert set(said[0]) == set(said[1])
+
+
+def test_a_repository_that_is_removed_while_it_is_asked(store, team_database):
+    with closing(PostgresHistory.create(team_database)) as other, store.snapshot():
+        assert len(store.repos()) == 6
+        with other.writing():
+            other.remove_repo(store.repos()[0].repo_id)
+        other.compact()
+        with pytest.raises(Unavailable, match="Removed meanwhile"):
+            store.saying('"alpha"', (store.repos()[0].repo_id << 32, 2 << 32), 5)
 
 
 def test_a_snapshot_remembers_places_no_longer_than_it_lasts(store):

@@ -22,6 +22,7 @@ _MIGRATING = 1
 _PATIENCE = 20.0
 _FIRST_NAP = 0.05
 _LONGEST_NAP = 1.0
+_MOST_PLANS = 1000  # a few for each repository: else those of one question push each other out
 _AGAIN = ("SELECT", "WITH", "BEGIN", "LISTEN")
 _HINT = "See that PostgreSQL runs and that the address is right: CLEW_DATABASE, or --database."
 
@@ -221,6 +222,8 @@ def failing_plainly() -> Iterator[None]:
         yield
     except psycopg.OperationalError as error:
         raise Unavailable(f"The database does not answer: {first_line(error)}", _HINT) from error
+    except psycopg.errors.UndefinedTable as error:
+        raise Unavailable(f"Removed meanwhile: {first_line(error)}", "Ask again.") from error
 
 
 def first_line(error: BaseException) -> str:
@@ -235,7 +238,7 @@ def connect(
     limit, nap = time.monotonic() + patience, _FIRST_NAP
     while True:
         try:
-            return psycopg.connect(_complete(address, writes=writes), autocommit=True)
+            made = psycopg.connect(_complete(address, writes=writes), autocommit=True)
         except psycopg.OperationalError as error:
             if time.monotonic() > limit:
                 raise Unavailable(
@@ -245,6 +248,9 @@ def connect(
             nap = min(nap * 2, _LONGEST_NAP)
         except psycopg.Error as error:
             raise Unavailable(f"Not a usable address: {first_line(error)}", _HINT) from error
+        else:
+            made.prepared_max = _MOST_PLANS
+            return made
 
 
 @cache
