@@ -309,6 +309,9 @@ def _as_data(repo: Repo, one: _Suspect, named: dict[str, CommitRecord]) -> dict[
         "hunk": None
         if hunk is None or one.line is None
         else hunk.around(one.line.old, _HUNK_LINES),
+        "likely": None,
+        "matches": [],
+        "stands": None,
     }
 
 

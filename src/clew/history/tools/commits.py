@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 _SHOWN_FILES = 12
 _SHOWN_OF_FIX = 8  # lines of a suspect's hunk
-_LONGEST_LINE = 100
+_MATCHES = 5
+_SURE = 0.5  # a likelier suspect is looked at alone
+_LEAST_LIKELY, _BESIDE_THE_FIRST = 0.04, 0.2  # of suspects that are told beside the first
 _HOW = {"shallow": "the clone ends here: an older commit may have written the line"}
 
 
@@ -86,7 +88,11 @@ def _contains() -> Find:
 def _hunks_of_suspect(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
     if not found["commits"] or found["commits"][0]["evidence"] == "shallow":
         return None
-    first = found["commits"][0]
+    first, *others = found["commits"]
+    if others and first["likely"] is not None and first["likely"] < _SURE:
+        beside = {"repo": found["repo"], "shas": [one["sha"] for one in found["commits"][:3]]}
+        matches = first["matches"]
+        return "hunks", beside | ({"text": matches[0]} if matches else {"code_only": True})
     asked = {"repo": found["repo"], "shas": [first["sha"]]}
     return "hunks", asked | ({"paths": [first["path"]]} if first["path"] else {"code_only": True})
 
@@ -111,25 +117,44 @@ def _fixes_of_it(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject]
 def _suspects(found: JsonObject) -> Iterable[str]:
     """A line for each suspect; below it the lines that say most of why."""
     from clew.history.lookup import reason_of
-    from clew.kit.text.display import clipped
     from clew.kit.times import day_text
 
+    if found["commits"][0]["evidence"] == "described":
+        yield from _described(found["commits"])
+        return
     for one in found["commits"]:
-        how = (
-            ""
-            if one["evidence"] == "described"
-            else f" ({_HOW.get(one['evidence'], one['evidence'])})"
-        )
-        yield f"{one['sha'][:12]} {day_text(one['date'])} {one['subject']}{how}"
-        if how and one["message"]:
+        how = _HOW.get(one["evidence"], one["evidence"])
+        yield f"{one['sha'][:12]} {day_text(one['date'])} {one['subject']} ({how})"
+        if one["message"]:
             said = reason_of("\n".join(one["message"].split("\n")[1:]))
             yield from (f"    {line}" for line in said.split("\n") if line)
-        lines = (one["hunk"] or "").split("\n")
-        if one["hunk"] and how:
+        if one["hunk"]:
             yield f"  {one['path']}:{one['line']}"
-            yield from lines[:_SHOWN_OF_FIX]
-        elif one["hunk"]:
-            yield f"  {one['path']}:{one['line']} {clipped(' '.join(lines[0].split()), _LONGEST_LINE)}"
+            yield from one["hunk"].split("\n")[:_SHOWN_OF_FIX]
+
+
+def _described(suspects: list[JsonObject]) -> Iterable[str]:
+    """How sure the first is, and the lines that decide; a line for each that may be it instead."""
+    from clew.kit.times import day_text
+
+    first = suspects[0]["likely"]
+    for place, one in enumerate(suspects):
+        if place and one["likely"] < max(_LEAST_LIKELY, first * _BESIDE_THE_FIRST):
+            break
+        sure = f"right in {round(10 * one['likely'])} of 10 such cases" if not place else ""
+        sure = sure or f"{one['likely']:.0%}"
+        yield f"{one['sha'][:12]} {day_text(one['date'])} {one['subject']} ({sure})"
+        fits = ", ".join(one["matches"][: _MATCHES if not place else 3])
+        if not one["path"]:
+            continue
+        if place:
+            yield f"  {one['path']}:{one['line']}: {fits}"
+            continue
+        stands = f"; stands today at line {one['stands']}" if one["stands"] else ""
+        yield f"  {one['path']}:{one['line']}{stands}; it has of the report: {fits}"
+        for line in one["hunk"].split("\n"):
+            has = any(word in line or word in line.lower() for word in one["matches"])
+            yield f"{'>' if has else ' '} {line}"
 
 
 def _suspect_hunks(found: JsonObject) -> Iterable[str]:
@@ -259,6 +284,9 @@ COMMIT_TOOLS = (
                 "line": nullable(INTEGER),
                 "hunk": nullable(STRING),
                 "message": nullable(STRING),
+                "likely": nullable(NUMBER),
+                "matches": STRINGS,
+                "stands": nullable(INTEGER),
             },
             **texts("repo target at"),
         ),
