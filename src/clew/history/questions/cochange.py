@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any
 
 from clew.history.lookup import clean_path, lower_bound, page, patch_text, span
@@ -12,11 +14,14 @@ from clew.history.model import Repo
 from clew.history.questions.file_history import path_changes
 from clew.history.ranking.question import IS_NAME, WRITTEN_NAME
 from clew.history.ranking.ranking import Ranker
+from clew.history.repo_git import repo_git
 from clew.history.search.filters import between
 from clew.history.search.pathkind import path_kind
 from clew.history.store.interface import CommitRecord, HistoryStore, any_phrase
+from clew.kit.errors import ClewError
+from clew.kit.git import GitError
 from clew.kit.text.diff import file_diffs
-from clew.kit.text.tokens import WORD, telling_words
+from clew.kit.text.tokens import WORD, lower_words, telling_words
 
 # A commit of more files than this is a reformatting or an import: it couples nothing.
 _MOST_FILES = 50
@@ -28,8 +33,10 @@ _FEW_FILES = 8  # of a commit whose files all have to do with its names
 _ALIKE = 30
 _MOST_RENAMES = 8
 _LISTED, _FLATNESS = 60, 5
-_SHARES = {"together": 1.0, "names": 1.5, "words": 1.0}
+_SHARES = {"together": 1.0, "names": 1.5, "words": 1.0, "called": 2.0, "has": 1.5}
 _OF_PATH = 0.3  # what a word in the path adds
+_CLEAR, _FIRST = 0.25, 3  # a word in more file names than this share of them says nothing
+_MOST_WITH = 12  # files that have a name of what has to be done; more say nothing
 _OTHER_KIND = 0.3  # what prose and generated files count beside code and tests
 
 
@@ -56,21 +63,26 @@ def co_change(
     support = {one: n for one, n in together.items() if one not in own and n >= min_support}
     using: dict[str, list[str]] = {}
     ranked = sorted(support, key=lambda one: (-support[one], one))
+    signs: dict[str, list[str]] = {}
     if commit or about:
         using, weights = _users(store, repo, commit, own) if commit else ({}, {})
-        alike = _alike(store, repo, commit, about, own)
+        now = _files_now(repo)
         found: dict[str, Mapping[str, float]] = {
             "together": support,
             "names": weights,
-            "words": alike,
+            "words": _alike(store, repo, commit, about, own),
+            "called": _called(about or "", [path for path in now if path not in own]),
+            "has": _having(repo, about or "", own),
         }
         ranked = _living(store, repo, _fused(found, about or ""), own)
+        signs = _signs(found)
     partners = [
         {
             "path": one,
             "support": together.get(one, 0),
             "confidence": round(together.get(one, 0) / counted, 4) if counted else 0.0,
             "names": using.get(one, [])[:3],
+            "signs": signs.get(one, []),
         }
         for one in ranked
     ]
@@ -152,6 +164,50 @@ def _alike(
             if file.path not in own:
                 found[file.path] += 1 / (_FLATNESS + place) / len(touched) ** 0.5
     return found
+
+
+def _files_now(repo: Repo) -> list[str]:
+    """The files of the checked-out commit; none where the repository cannot be read."""
+    with suppress(GitError, ClewError):
+        listed = repo_git(repo, "ls-tree", "-r", "-z", "--name-only", "HEAD")
+        return listed.decode("utf-8", "replace").split("\0")[:-1]
+    return []
+
+
+def _called(about: str, paths: Sequence[str]) -> dict[str, float]:
+    """Files whose own names have words of what has to be done, the rarer there the more."""
+    wanted = set(telling_words(about, _LISTED, shortest=3))
+    named = {path: wanted.intersection(lower_words(path.rpartition("/")[2])) for path in paths}
+    counted = Counter(word for words in named.values() for word in words)
+    few = max(1, len(paths)) * _CLEAR
+    return {
+        path: weight
+        for path, words in named.items()
+        if (weight := sum(counted[word] ** -0.5 for word in words if counted[word] < few))
+    }
+
+
+def _having(repo: Repo, about: str, own: AbstractSet[str]) -> dict[str, float]:
+    """Files that have the names of what has to be done, where these are in few files."""
+    found: dict[str, float] = defaultdict(float)
+    names = {name for name in WRITTEN_NAME.findall(about) if IS_NAME.search(name)}
+    for name in sorted(names)[:_FIRST]:
+        with suppress(GitError, ClewError):
+            listed = repo_git(repo, "grep", "-l", "-z", "-w", "-F", "-e", name, "HEAD", "--")
+            paths = listed.decode("utf-8", "replace").replace("HEAD:", "").split("\0")[:-1]
+            if len(paths) <= _MOST_WITH:
+                for path in set(paths) - own:
+                    found[path] += 1 / len(paths)
+    return found
+
+
+def _signs(found: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
+    """Which of the lists have a file among their first."""
+    signs: dict[str, list[str]] = defaultdict(list)
+    for kind, weights in found.items():
+        for path in sorted(weights, key=lambda one: (-weights[one], one))[:_FIRST]:
+            signs[path].append(kind)
+    return signs
 
 
 def _fused(lists: Mapping[str, Mapping[str, float]], about: str) -> list[str]:

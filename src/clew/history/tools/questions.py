@@ -52,6 +52,12 @@ _PATH = string("File, from the repository's root")
 _MODE = one_of("hybrid", "semantic", "words")
 _LINE_COMMIT: JsonObject = {**texts("sha subject author email"), "date": INTEGER}
 _RANKED: JsonObject = {"score": NUMBER, "found_by": STRINGS}
+_SEVERAL_SIGNS, _LIKELY_FILES, _MOST_WORDS = 3, 5, 20
+_SIGNS = {
+    "called": "its name says it",
+    "has": "has the name in question",
+    "words": "changed by commits that say the same",
+}
 _HOW: JsonObject = {"mode": STRING, "model": nullable(STRING), "skipped": STRINGS}
 
 
@@ -139,10 +145,23 @@ def _unseen(found: JsonObject) -> Iterable[str]:
 
 
 def _partners(found: JsonObject) -> Iterable[str]:
-    """The files, and why each: how often with the path, or which names of the commit."""
-    for one in found["files"]:
-        why = " ".join(one["names"][:2]) or f"{one['support']} commits"
-        yield f"{one['path']} ({why})"
+    """The files, and why each: how often with the path, or what speaks for it, and how sure it is."""
+    files = found["files"]
+    if any(one["signs"] for one in files):
+        several = len(files[0]["signs"]) >= _SEVERAL_SIGNS
+        yield (
+            "Several signs agree on the first: of such first three, 7 of 10 hold the file."
+            if several
+            else "Weak: of such first three, 1 of 10 hold the file."
+        )
+        files = files[:_LIKELY_FILES]
+    for one in files:
+        why = [_SIGNS[sign] for sign in one["signs"] if sign in _SIGNS]
+        if one["names"]:
+            why.append(f"changed with {' '.join(one['names'][:2])}")
+        if one["support"]:
+            why.append(f"in {one['support']} of {found['commits']} commits of its files")
+        yield f"{one['path']} ({'; '.join(why)})" if why else one["path"]
 
 
 def _by_file(found: JsonObject) -> Iterable[str]:
@@ -192,8 +211,16 @@ def _busiest_below(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObjec
     return ("hotspots", {"repos": [found["repo"]], **paths}) if found["owners"] else None
 
 
-def _history_of_first(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+def _surer_files(found: JsonObject, asked: JsonObject) -> tuple[str, JsonObject] | None:
+    """The first file's history; where little speaks for it, the lines that have the words asked."""
     first = next(iter(found["files"]), None)
+    if asked.get("about") and (first is None or len(first["signs"]) < _SEVERAL_SIGNS):
+        from clew.history.ranking.question import IS_NAME, WRITTEN_NAME
+        from clew.kit.text.tokens import telling_words
+
+        names = [name for name in WRITTEN_NAME.findall(asked["about"]) if IS_NAME.search(name)]
+        words = sorted(telling_words(asked["about"], _MOST_WORDS), key=len)[-2:]
+        return "grep", {"repo": found["repo"], "texts": names[:2] or words}
     return first and ("file_history", {"repo": found["repo"], "path": first["path"]})
 
 
@@ -511,7 +538,7 @@ QUESTION_TOOLS = (
             table="files: path commits:support confidence names",
             lines=_partners,
         ),
-        then=_history_of_first,
+        then=_surer_files,
         title="What changes together",
         properties={
             "repo": REPO,
@@ -524,7 +551,13 @@ QUESTION_TOOLS = (
         required=("repo", "path"),
         output=page_schema(
             "files",
-            {"path": STRING, "support": INTEGER, "confidence": NUMBER, "names": STRINGS},
+            {
+                "path": STRING,
+                "support": INTEGER,
+                "confidence": NUMBER,
+                "names": STRINGS,
+                "signs": STRINGS,
+            },
             **texts("repo path"),
             **numbers("commits left_out"),
         ),
