@@ -93,7 +93,7 @@ def question(
 
     def handler(arguments: JsonObject, call: Call) -> Answer:
         from clew.history.reader import looked_up
-        from clew.history.tools.following import nearest, next_call
+        from clew.history.tools.following import nearest, next_call, next_line
         from clew.kit.answer import Answer
 
         given = dict(arguments)
@@ -110,7 +110,10 @@ def question(
             return found | nearest(ask, given, items) if is_empty else found
 
         found, fresh = looked_up(call, work, repos)
-        return Answer.of({**found, "freshness": fresh, **next_call(then, found, arguments)})
+        data = {**found, "freshness": fresh, **next_call(then, found, arguments)}
+        if command.lines is None or not found[command.table.partition(":")[0]]:
+            return Answer.of(data)
+        return Answer("\n".join([*command.lines(found), *next_line(data)]), data=data)
 
     command.settings = ("db",)
     return history_tool(

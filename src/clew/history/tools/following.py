@@ -44,6 +44,16 @@ def next_call(then: Then | None, found: JsonObject, asked: JsonObject) -> JsonOb
     return {"next": {"tool": f"commitmux_{following[0]}", "arguments": following[1]}}
 
 
+def next_line(data: JsonObject) -> list[str]:
+    """The next call as the last line of an answer in words."""
+    from clew.kit import jsontext
+
+    following = data.get("next")
+    if not following:
+        return []
+    return [f"Next: {following['tool']} {jsontext.dumps(following['arguments'])}"]
+
+
 def nearest(ask: Callable[[JsonObject], JsonObject], given: JsonObject, items: str) -> JsonObject:
     """Which argument emptied an answer, and the first ones without it; else nothing."""
     for name in _NARROWING:
