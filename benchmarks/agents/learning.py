@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks.agents.strategy import Asked
 from clew.history.questions.report import fits_of_report
-from clew.history.ranking.likelihood import FILE
-from clew.history.ranking.suspects import FEATURES
+from clew.history.search.likelihood import FILE
+from clew.history.search.suspects import FEATURES
 from clew.history.store.sqlite import SqliteHistory
 
 _STEPS, _RATE, _DECAY = 300, 0.1, 0.01

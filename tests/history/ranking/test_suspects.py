@@ -6,8 +6,8 @@ import json
 from contextlib import closing
 
 from clew.history.questions.culprit import culprit
-from clew.history.ranking.likelihood import FILE
-from clew.history.ranking.suspects import FEATURES
+from clew.history.search.likelihood import FILE
+from clew.history.search.suspects import FEATURES
 from clew.history.store.sqlite import SqliteHistory
 from clew.history.sync.ingest import sync_repo
 from clew.history.sync.repositories import register

@@ -8,12 +8,12 @@ from typing import Any
 from clew.history.lookup import bounded, message_lines, page
 from clew.history.model import Repo
 from clew.history.ranking.features import FEATURES as RANKED_BY
-from clew.history.ranking.likelihood import likely
 from clew.history.ranking.ranking import Ranker
-from clew.history.ranking.suspects import Fit, Measure, Place
 from clew.history.ranking.weights import weighed
 from clew.history.repo_git import repo_git
 from clew.history.search.filters import between
+from clew.history.search.likelihood import likely
+from clew.history.search.suspects import Fit, Measure, Place
 from clew.history.semantic.nearest import by_meaning
 from clew.history.store.interface import HistoryStore
 from clew.kit.errors import ClewError

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clew.history.ranking.suspects import FEATURES, Fit
+from clew.history.search.suspects import FEATURES, Fit
 from clew.kit import jsontext
 
 FILE = Path(__file__).parent / "likelihood.json"
