@@ -25,6 +25,7 @@ from clew.kit.sqlite import opened_keeping
 _MOST_QUESTIONS = 20_000
 _LARGEST = 512 * 1024  # of one answer, and twice that of a question's
 _MOST_REFS = 2000
+_FORM = 2  # another number when answers are kept otherwise
 _BESIDE = (".mailmap", ".gitattributes", ".git-blame-ignore-revs")
 _SHARED = ("config", "packed-refs", "reftable/tables.list", "info/attributes", "shallow")
 
@@ -62,7 +63,7 @@ class GitAnswers:
         small = {key: out for key, out in kept.items() if len(out) <= _LARGEST}
         if sum(map(len, small.values())) > 2 * _LARGEST:
             return b""
-        data = {key: base64.b85encode(out).decode("ascii") for key, out in small.items()}
+        data = {key: base64.b64encode(out).decode("ascii") for key, out in small.items()}
         return zlib.compress(jsontext.dumps(data).encode("ascii"), 1)
 
 
@@ -92,7 +93,7 @@ def remembered(root: Path, question: str) -> Iterator[GitAnswers | None]:
 def _unpacked(value: bytes) -> dict[str, bytes]:
     with suppress(zlib.error, ValueError, AttributeError):
         data = jsontext.loads(zlib.decompress(value).decode("ascii"))
-        return {key: base64.b85decode(out) for key, out in data.items()}
+        return {key: base64.b64decode(out) for key, out in data.items()}
     return {}
 
 
@@ -104,7 +105,7 @@ def _state(root: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     common = (own / shared).resolve() if shared else own
-    told = sha256(__version__.encode())
+    told = sha256(f"{__version__} {_FORM}".encode())
     for name, value in sorted(os.environ.items()):
         if name.startswith("GIT_"):
             told.update(f"{name}={value}\0".encode("utf-8", "surrogateescape"))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import stat
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -32,7 +32,7 @@ IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024
 _MOST_COMPARED = 20_000
 _MOST_STEPS = 8
-_MOST_COMMITS = 12
+_FEW = 20  # as a share of all lines
 _MOST_CHANGED = 300
 
 
@@ -74,7 +74,7 @@ def blame_lines(
 
 
 def _packed(entries: Sequence[Blamed]) -> bytes:
-    rows = jsontext.dumps([astuple(entry) for entry in entries])
+    rows = jsontext.dumps([[*vars(entry).values()] for entry in entries])
     return rows.encode("utf-8", "surrogateescape")
 
 
@@ -114,15 +114,14 @@ def _followed(
     lines = {entry.start: entry for entry in entries}
     open_ones = set(lines)
     for _ in range(_MOST_STEPS):
-        by_commit: dict[str, list[int]] = defaultdict(list)
-        for number in sorted(open_ones):
-            by_commit[lines[number].sha].append(number)
-        largest = sorted(by_commit, key=lambda sha: -len(by_commit[sha]))[:_MOST_COMMITS]
-        open_ones = set()
-        for sha in largest:
-            older = _step(repo, [lines[number] for number in by_commit[sha]], read)
-            lines |= older
-            open_ones |= set(older)
+        counts = Counter(lines[number].sha for number in sorted(open_ones))
+        sha, count = next(iter(counts.most_common(1)), ("", 0))
+        if count * _FEW <= len(entries):  # what is told of the others is their number
+            break
+        own = [number for number in sorted(open_ones) if lines[number].sha == sha]
+        older = _step(repo, [lines[number] for number in own], read)
+        lines |= older
+        open_ones = open_ones.difference(own).union(older)
     return [lines[number] for number in sorted(lines)]
 
 
@@ -141,7 +140,7 @@ def _step(
         patch = repo_git(repo, *words, *map(guard, paths)).decode("utf-8", "replace")
     except GitError:
         return {}
-    relocations = Relocations(patch)
+    relocations = Relocations(patch, {(line.path, line.line) for line in lines})
     before: dict[str, dict[int, list[Blamed]]] = defaultdict(lambda: defaultdict(list))
     for line in lines:
         place = relocations.before(line.path, line.line)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from clew.kit.text.diff import FileDiff, Hunk, file_diffs
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_WORD = re.compile(r"\w+")
 _LEADER = re.compile(r"^\s*(?://+|#+|\*+|--+|;+|%+)(?=\s|$)")
 _CLOSING = frozenset(")]}>")
 _END = "\x1f"
@@ -37,12 +38,15 @@ class _Side:
         self.numbers.append(number)
         self.changed.append(is_changed)
         tokens = _TOKEN.findall(_LEADER.sub("", text, count=1))
-        self.texts.append("".join(f"{token}{_END}" for token in tokens))
+        self.texts.append(_END.join((*tokens, "")))
 
     def close(self) -> None:
         """Forget commas before what closes, on whichever line that is: formatters add them."""
         following = ""
         for at in range(len(self.texts) - 1, -1, -1):
+            if "," not in self.texts[at]:
+                following = self.texts[at].partition(_END)[0] or following
+                continue
             tokens = self.texts[at].split(_END)[:-1]
             kept: list[str] = []
             for one in reversed(tokens):
@@ -83,9 +87,21 @@ Place = tuple[_Side, int]
 class Relocations:
     """What one patch says of where its lines were before."""
 
-    def __init__(self, patch: str) -> None:
-        """Read a patch with three lines of context."""
-        self._pairs = [pair for one in file_diffs(patch) for pair in _pairs(one)]
+    def __init__(self, patch: str, asked: Collection[tuple[str, int]]) -> None:
+        """Read a patch with three lines of context, as far as it can have lines that are asked for."""
+        hunks = [(one, hunk) for one in file_diffs(patch) for hunk in one.hunks]
+        wanted: set[str] = set()
+        for one, hunk in hunks:
+            end = hunk.new_start + hunk.new_count
+            if any(path == one.path and hunk.new_start <= line < end for path, line in asked):
+                # Nothing moves without a line that has a word.
+                words = map(_WORD.findall, hunk.texts("+"))
+                wanted.update(max(some, key=len) for some in words if some)
+        self._pairs = [
+            _pair(one, hunk)
+            for one, hunk in hunks
+            if not wanted.isdisjoint(_WORD.findall("\n".join(hunk.lines)))
+        ]
 
     @cached_property
     def _removed(self) -> dict[str, list[Place]]:
@@ -119,12 +135,6 @@ class Relocations:
         twins = self._added[side.texts[at]]
         same = sum(len(_run(place, twin)) >= longest for twin in twins)
         return (old.path, old.numbers[there]) if same <= len(best) else None
-
-
-def _pairs(one: FileDiff) -> Iterator[tuple[_Side, _Side]]:
-    """Each hunk as what was and what is."""
-    for hunk in one.hunks:
-        yield _pair(one, hunk)
 
 
 def _pair(one: FileDiff, hunk: Hunk) -> tuple[_Side, _Side]:
@@ -175,11 +185,13 @@ def _changed_from(place: Place, step: int) -> Iterator[str]:
 
 def _broken(old: _Side, new: _Side, at: int) -> tuple[str, int] | None:
     """The line of the same hunk that has most of this one, if only the ends of lines differ."""
+    if new.texts[at] not in old.whole:
+        return None
     for size in range(1, min(_MOST_BROKEN, len(new.texts)) + 1):
         for start in range(max(0, at - size + 1), min(at, len(new.texts) - size) + 1):
             texts = new.texts[start : start + size]
             wanted = "".join(texts)
-            if not texts[0] or not texts[-1] or _words(wanted) < _BROKEN:
+            if not texts[0] or not texts[-1] or wanted not in old.whole or _words(wanted) < _BROKEN:
                 continue
             found = [one for one in old.aligned(wanted) if any(old.changed[slice(*one)])]
             same = [one for one in new.aligned(wanted) if any(new.changed[slice(*one)])]
