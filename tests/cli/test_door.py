@@ -170,7 +170,7 @@ def completed(notes, home, *words):
     return run(notes, "bash", "--norc", "-c", script, home=home).stdout.split()
 
 
-def test_bash_completes_paths_branches_repositories_and_specs(notes, private_home):
+def test_bash_completes_paths_branches_repositories_specs_and_prompts(notes, private_home):
     run(notes, "clew", "log", home=private_home)
     run(notes, "clew", "spec", "init", "--minimal", home=private_home)
     made = run(notes, "clew", "add", "Count pages", "--json", home=private_home)
@@ -180,6 +180,18 @@ def test_bash_completes_paths_branches_repositories_and_specs(notes, private_hom
     assert completed(notes, private_home, "clew", "owners", "--repo", "") == ["notes"]
     assert completed(notes, private_home, "clew", "show", "ma") == ["main"]
     assert completed(notes, private_home, "clew", "work", spec[:6]) == [spec]
+    assert completed(notes, private_home, "clew", "why", "src/notes/p") == ["src/notes/pager.py"]
+    assert completed(notes, private_home, "clew", "why", spec[:6]) == [spec]
+
+    page = notes / ".agent" / "climpt" / "prompts" / "docs" / "write" / "page"
+    page.mkdir(parents=True)
+    (page / "f_default.md").write_text("Body", encoding="utf-8")
+    for words, offered in (
+        (("d",), "docs"),
+        (("docs", "w"), "write"),
+        (("docs", "write", ""), "page"),
+    ):
+        assert completed(notes, private_home, "clew", "command", "run", *words) == [offered]
 
 
 def test_show_takes_a_spec_a_commit_and_says_what_is_neither(notes, private_home):

@@ -23,7 +23,9 @@ from clew.specs.index.text_index import SPEC
 from clew.specs.model import DONE_STATUSES, Head, Spec
 from clew.symbols.tree import Place
 from clew.thread.brief.area import pitfalls, together
-from clew.thread.brief.likely import Change, Likely, Tree, is_work, likely_files
+from clew.thread.brief.likely import SURE, Likely, likely_files
+from clew.thread.brief.signs import Change
+from clew.thread.brief.tree import Tree, is_work
 from clew.thread.budget import fitted, pack_text, tokens_of
 from clew.thread.model import EARLY, FIRST, LATE, USUAL, Pack, Statement
 from clew.thread.recall.commit_search import Related, Search
@@ -66,10 +68,9 @@ _SIGNS = {
     "named": "named",
     "defines": "defines a name of the task",
     "has": "has its names",
-    "defined": "defines a name of its words",
     "path": "by its path",
     "similar": "similar commits touched it",
-    "title": "changed before for such words",
+    "near title": "changed before for such words",
     "pair": "belongs to a likely file",
 }
 _LONGEST_QUESTION = 1500
@@ -150,6 +151,12 @@ def _work(
     return found, files
 
 
+def similar_changes(rooms: Rooms, text: str) -> list[Change]:
+    """The past changes that have to do with a text, best first, as the index knows them."""
+    assert rooms.history is not None
+    return _changes(_similar(Search(rooms.history, [rooms.repo()]), _Task(text, text)))
+
+
 def _changes(found: Sequence[_Similar]) -> list[Change]:
     return [Change(one.score, one.files) for one in found if len(one.files) <= _BULK]
 
@@ -158,9 +165,8 @@ def _file_statements(tree: Tree, task: _Task, files: Sequence[Likely]) -> list[S
     """Where the work will be, which tests belong to it, and what its names are."""
     statements = []
     for one in files:
-        signs = ", ".join(
-            words for sign, words in _SIGNS.items() if one.signs.get(sign, 0) >= _TELLING
-        )
+        told = [words for sign, words in _SIGNS.items() if one.signs.get(sign, 0) >= _TELLING]
+        signs = ", ".join(told if one.score >= SURE else ["perhaps", *told])
         section = "tests" if path_kind(one.path) == "test" else "files"
         text = f"{one.path} ({signs})" if signs else one.path
         statements.append(Statement(section, text, f"file:{one.path}", EARLY))

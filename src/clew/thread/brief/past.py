@@ -1,15 +1,17 @@
-"""What the newest commits say of files: how often each changes, and after which words."""
+"""What the newest commits say of files: how often each changes, after which words, beside which others."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from clew.history.model import Repo
 from clew.history.repo_git import repo_git
+from clew.history.search.pathkind import path_kind
 from clew.kit.errors import ClewError
 
 _MOST_COMMITS = 2000
@@ -18,6 +20,8 @@ _ENOUGH = 100  # fewer commits say little
 _BULK = 20  # a commit of more files is an import or a reformatting
 _LONGEST_MESSAGE = 1500
 _FADING = 1000  # after so many commits one counts half
+_NEAREST = 12
+_FEW = 2  # commits that say as much as nothing of what goes together
 _CASES = re.compile(r"([a-z])([A-Z])")
 _WORD = re.compile(r"[a-z]{3,}")
 _ENDINGS = ("ing", "ed", "es", "s")
@@ -35,6 +39,53 @@ class Past:
         newest = self.changes[:_NEWEST]
         counts = Counter(path for _, files in newest for path in files)
         return {path: count / max(_ENOUGH, len(newest)) for path, count in counts.items()}
+
+    def rates(self) -> dict[str, float]:
+        """The share of the newest commits that touched each kind of file, and how many files one had."""
+        newest = [files for _, files in self.changes[:_NEWEST]]
+        kinds = Counter(kind for files in newest for kind in set(map(path_kind, files)))
+        many = max(1, len(newest))
+        return {
+            **{kind: count / many for kind, count in kinds.items()},
+            "files": sum(map(len, newest)) / many,
+        }
+
+    def beside(self, path: str) -> dict[str, float]:
+        """The share of the commits of a file that touched each other one."""
+        own = [files for files in self._touching.get(path, ()) if len(files) > 1]
+        counts = Counter(other for files in own for other in files if other != path)
+        many = len(self._touching.get(path, ())) + _FEW
+        return {other: count / many for other, count in counts.items()}
+
+    @cached_property
+    def _touching(self) -> Mapping[str, list[tuple[str, ...]]]:
+        found: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        for _, files in self.changes:
+            for path in files:
+                found[path].append(files)
+        return found
+
+    @cached_property
+    def _weights(self) -> Mapping[str, float]:
+        counts = Counter(word for words, _ in self.changes for word in words)
+        return {word: math.log(1 + len(self.changes) / n) for word, n in counts.items()}
+
+    def nearest(self, text: str) -> dict[str, float]:
+        """How much the commits whose words are most like those of a text touched each file."""
+        wanted = words_in(text)
+        own = math.sqrt(sum(self._weights.get(word, 0.0) ** 2 for word in wanted)) or 1.0
+        scored = []
+        for number, (words, files) in enumerate(self.changes):
+            shared = wanted & words
+            if shared:
+                norm = math.sqrt(sum(self._weights[word] ** 2 for word in words))
+                likeness = sum(self._weights[word] ** 2 for word in shared) / norm / own
+                scored.append((likeness / (1 + number / _FADING), -number, files))
+        found: dict[str, float] = defaultdict(float)
+        for likeness, _, files in sorted(scored, reverse=True)[:_NEAREST]:
+            for path in files:
+                found[path] += likeness / math.sqrt(len(files))
+        return found
 
     def touched_after(self, text: str) -> dict[str, float]:
         """How often each file was touched by commits that have the words of a text, by weight."""

@@ -31,7 +31,7 @@ from clew.thread.why.relocation import Relocations
 IGNORED = ".git-blame-ignore-revs"
 _LARGEST = 4 * 1024 * 1024
 _MOST_COMPARED = 20_000
-_MOST_STEPS = 8
+_MOST_STEPS = 12
 _FEW = 20  # as a share of all lines
 _MOST_CHANGED = 300
 
