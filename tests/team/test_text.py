@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from clew.history.model import Repo
+from clew.history.search.filters import Filters, resolve_filters
 from clew.history.search.search import search_commits
 from clew.kit.errors import Unavailable
 from clew.team.database import Database
@@ -65,9 +66,14 @@ def test_repositories_asked_together_answer_as_one_by_one(store, query):
         )
     span = 0, 1 << 62
     expression = '"many" OR "alpha"'
+    wanted = resolve_filters(store, Filters())
+    older = repo.repo_id << 32, (repo.repo_id << 32) + 10
     with store.snapshot():
         together = search_commits(store, query, limit=200)
         said = store.saying(expression, span, 100), dict(store.scored_saying(expression, span))
+        for ask in (store.dated_matches, store.ranked_matches):
+            assert len(list(ask('"many"', wanted.span(repo), wanted))) == 70
+            assert len(list(ask('"many"', older, wanted))) == 10
     apart = search_commits(store, query, limit=200)  # outside of a snapshot nothing is remembered
     assert [one["sha"] for one in together] == [one["sha"] for one in apart]
     assert len(said[0]) == len(set(said[0])) >= 70

@@ -60,7 +60,8 @@ _HAS_PATH = "EXISTS (SELECT 1 FROM file_rows f WHERE f.commit_id = c.id AND f.pa
 _SCORES = f"""
     WITH wanted AS MATERIALIZED (
         SELECT id, ARRAY[words] AS words
-        FROM unnest(%s::bigint[]) AS asked(id) JOIN commit_text USING (id)
+        FROM unnest(%s::bigint[]) AS asked(id)
+        CROSS JOIN LATERAL (SELECT words FROM commit_text c WHERE c.id = asked.id OFFSET 0) c
     )
     SELECT t.id, 10 * sum(w.rarity * (
         2 * ts_rank('{NAMED_WEIGHTS}', t.words[1], w.in_names)
@@ -93,7 +94,7 @@ class PostgresText(PostgresBase):
         """Id, rank (less is better), time and subject of what passes, the latest first."""
         query, condition = text_query(expression), _condition(wanted)
         extra = "c.author_time, c.subject"
-        ahead = self._ahead(expression, wanted, extra, is_ranked=True)
+        ahead = self._ahead(expression, span, wanted, extra, is_ranked=True)
         rarity: list[float] = []
         for rows in self._parts(query, span, condition, extra, known=ahead.rows.get(span[0])):
             kept = [row for row in rows if wanted.reached is None or row[0] in wanted.reached]
@@ -107,7 +108,7 @@ class PostgresText(PostgresBase):
     def dated_matches(self, expression: str, span: Span, wanted: CommitFilter) -> Iterator[Dated]:
         """Time and id of what passes, the latest in history first."""
         query, condition = text_query(expression), _condition(wanted)
-        ahead = self._ahead(expression, wanted)
+        ahead = self._ahead(expression, span, wanted)
         for rows in self._parts(query, span, condition, known=ahead.rows.get(span[0])):
             for number, time in rows:
                 if wanted.reached is None or number in wanted.reached:
@@ -123,7 +124,8 @@ class PostgresText(PostgresBase):
         rarity = rarity or self._rarity(words, max(ids))
         lists = [f"{word[0]} | {word[1]}" for word in words], [word[2] for word in words]
         statement = _SCORES.replace("commit_text", f"commit_text{self._own(ids)}")
-        rows = self.database.rows(statement, (ids, _LENGTH_COUNTS, *lists, rarity), kept=True)
+        listed = f"{{{','.join(map(str, ids))}}}"  # as a text: a list is written number by number
+        rows = self.database.rows(statement, (listed, _LENGTH_COUNTS, *lists, rarity), kept=True)
         return {number: float(score) for number, score in rows}
 
     def _rarity(self, words: list[tuple[str, str, str]], newest: int) -> list[float]:
@@ -159,6 +161,7 @@ class PostgresText(PostgresBase):
     def _ahead(
         self,
         expression: str,
+        span: Span,
         wanted: CommitFilter,
         extra: str = "c.author_time",
         *,
@@ -168,7 +171,9 @@ class PostgresText(PostgresBase):
 
         A question asks for them one after another: so it is remembered in a snapshot.
         """
-        if len(wanted.repos) < 2 or not self._is_snapshot:
+        repo_id = span[0] >> PLACE_BITS
+        is_whole = span == ((wanted.spans or {}).get(repo_id) or span_of(repo_id))
+        if len(wanted.repos) < 2 or not is_whole or not self._is_snapshot:
             return _Ahead({}, {})
         key = expression, extra
         known = self._known_ahead
@@ -187,12 +192,13 @@ class PostgresText(PostgresBase):
             return {}
         passes, values = condition
         matching, asked = _matching_small(query, small)
-        # Joined, not by a list of all: of that each partition would try each id.
+        # One by one (`OFFSET 0`): of a list of all, each partition would be asked for each, or read.
         rows = self.database.rows(
             f"WITH said AS MATERIALIZED (SELECT id FROM commit_text WHERE {matching})"
             f" SELECT c.id, {extra} FROM (SELECT c.*, row_number() OVER"
             f" (PARTITION BY c.id >> {PLACE_BITS} ORDER BY c.id DESC) AS number"
-            f" FROM said JOIN commit_rows c ON c.id = said.id WHERE {passes}) c"
+            " FROM said CROSS JOIN LATERAL (SELECT * FROM commit_rows c WHERE c.id = said.id"
+            f" OFFSET 0) c WHERE {passes}) c"
             f" WHERE number <= {_MOST_OF_EACH} ORDER BY c.id DESC",
             (*asked, *values),
             kept=not values,
