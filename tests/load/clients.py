@@ -1,13 +1,11 @@
 """Many HTTP clients in one small process: each has a connection, and asks again once it is answered.
 
-`python -m tests.load.clients HOST PORT TOKEN CLIENTS SECONDS [PAUSE]` prints the time of each call, what
-the calls took of this process, and what was wrong. With a pause each client thinks about so many seconds
-before it asks, as an agent does. Threads would take more than the server that they ask.
+`python -m tests.load.clients HOST PORT TOKEN CLIENTS SECONDS` prints the time of each call, what the
+calls took of this process, and what was wrong. Threads would take more than the server that they ask.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import random
 import selectors
@@ -66,31 +64,18 @@ class Client:
         return time.monotonic() - self._begun, head.startswith(b"HTTP/1.1 200") and body
 
 
-def main(host, port, token, count, seconds, pause="0"):
+def main(host, port, token, count, seconds):
     """Ask for as long as that; then every call is answered to its end."""
-    times, wrong, dice, waiting = [], [], random.Random(0), []
-    began = time.monotonic()
-
-    def think(client, most):
-        heapq.heappush(
-            waiting, (time.monotonic() + most * dice.uniform(0.5, 1.5), id(client), client)
-        )
-
+    times, wrong = [], []
     with selectors.DefaultSelector() as selector:
         for seed in range(int(count)):
             client = Client((host, int(port)), token, seed)
-            think(client, float(pause) * dice.random())
-        until = began + float(seconds)
-        while selector.get_map() or waiting:
-            while waiting and waiting[0][0] <= time.monotonic():
-                client = heapq.heappop(waiting)[2]
-                selector.register(client.socket, selectors.EVENT_READ, client)
-                client.ask()
-            rest = waiting[0][0] - time.monotonic() if waiting else PATIENCE
-            ready = selector.select(max(0, min(rest, PATIENCE))) if selector.get_map() else []
-            if not selector.get_map():
-                time.sleep(max(0, rest))
-            assert ready or waiting, "no answer"
+            selector.register(client.socket, selectors.EVENT_READ, client)
+            client.ask()
+        until = time.monotonic() + float(seconds)
+        while selector.get_map():
+            ready = selector.select(PATIENCE)
+            assert ready, "no answer"
             for key, _ in ready:
                 answered = key.data.read()
                 if answered is None:
@@ -98,10 +83,10 @@ def main(host, port, token, count, seconds, pause="0"):
                 times.append(answered[0])
                 if not answered[1] or b'"isError":true' in answered[1]:
                     wrong.append(repr(answered[1])[:300])
-                selector.unregister(key.fileobj)
                 if time.monotonic() < until:
-                    think(key.data, float(pause))
+                    key.data.ask()
                 else:
+                    selector.unregister(key.fileobj)
                     key.fileobj.close()
     print(json.dumps({"times": times, "wrong": wrong, "cpu": time.process_time()}))
 
