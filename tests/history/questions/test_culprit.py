@@ -210,3 +210,21 @@ def test_a_commit_of_tests_is_blamed_after_the_one_of_code_that_says_the_same(tm
         found = culprit(store, "shop", "an expired coupon gives a total of zero")["commits"]
 
     assert [story.name_of(one["sha"]) for one in found[:2]] == ["cause", "tested"]
+
+
+def test_a_picked_commit_is_not_blamed_beside_its_original(tmp_path):
+    story = Story(tmp_path / "shop")
+    story.write("src/cart.py", "def total(cart):", "    return 0")
+    story.commit("start", "Start")
+    story.write("src/cart.py", "def total(cart):", "    return expired(coupon)")
+    story.commit("cause", "Take an expired coupon off the total")
+    story.write("src/old_cart.py", "def total(cart):", "    return expired(coupon)")
+    picked = f"(cherry picked from commit {story['cause']})"
+    story.commit("copy", f"Take an expired coupon off the total\n\n{picked}")
+    with closing(SqliteHistory.create(tmp_path / "db.sqlite3")) as store:
+        sync_repo(store, register(store, story.root, name="shop"))
+        found = culprit(store, "shop", "an expired coupon gives a total of zero")["commits"]
+
+    names = [story.name_of(one["sha"]) for one in found]
+    assert names[0] == "cause"
+    assert "copy" not in names

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from clew.history.lookup import bounded, message_lines, page
 from clew.history.model import Repo
+from clew.history.questions.links import named_commits
 from clew.history.ranking.features import FEATURES as RANKED_BY
 from clew.history.ranking.ranking import Ranker
 from clew.history.ranking.weights import weighed
@@ -15,7 +17,7 @@ from clew.history.search.filters import between
 from clew.history.search.likelihood import likely
 from clew.history.search.suspects import Fit, Measure, Place
 from clew.history.semantic.nearest import by_meaning
-from clew.history.store.interface import HistoryStore
+from clew.history.store.interface import CommitRecord, HistoryStore
 from clew.kit.errors import ClewError
 from clew.kit.git import GitError
 
@@ -31,9 +33,9 @@ _NAME_FIRST = RANKED_BY.index("name_first")
 def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int) -> dict[str, Any]:
     """Commits whose changes fit what a report says, the likeliest first, and how likely each is."""
     measure, fits = fits_of_report(store, repo, report)
-    shares = likely(fits)
-    best = sorted(fits, key=lambda number: -shares[number])
-    records = store.commits(best[: bounded(limit)])
+    records = store.commits(fits)
+    shares = _of_originals(likely(fits), records)
+    best = sorted(shares, key=lambda number: -shares[number])
     found = []
     for place, number in enumerate(best[: bounded(limit)]):
         record, fit = records[number], fits[number]
@@ -53,6 +55,21 @@ def suspects_of_report(store: HistoryStore, repo: Repo, report: str, limit: int)
         )
     beside = {"repo": repo.name, "target": report, "at": ""}
     return page("commits", found, limit, **beside) | {"total": len(fits)}
+
+
+def _of_originals(
+    shares: Mapping[int, float], records: Mapping[int, CommitRecord]
+) -> dict[int, float]:
+    """How likely the candidates are, without copies whose original is another one of them."""
+    original: dict[int, float] = dict(shares)
+    for number, record in records.items():
+        named = named_commits(record.body or "")
+        sources = [one.sha for one in named if one.kind == "cherry_picked_from"]
+        for other, by in records.items():
+            if other in original and other != number and by.sha.startswith(tuple(sources)):
+                original[other] += original.pop(number, 0.0)
+                break
+    return original
 
 
 def fits_of_report(store: HistoryStore, repo: Repo, report: str) -> tuple[Measure, dict[int, Fit]]:
