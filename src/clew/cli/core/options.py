@@ -79,8 +79,8 @@ def repeatable(*words: str, metavar: str) -> Decorator:
 
 
 def limit_option(default: int, kind: click.ParamType[int] | type[int] = int) -> Decorator:
-    """`--limit`, the maximum number of results."""
-    return option("--limit", "Maximum number of results.", type=kind, default=default)
+    """`--limit`, the maximum number of results; `-n` as in `git log`."""
+    return option("-n", "--limit", "Maximum number of results.", type=kind, default=default)
 
 
 def offset_option(command: Any) -> Any:
