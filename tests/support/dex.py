@@ -22,7 +22,7 @@ def dex_program():
 
     To build it takes about four minutes of one processor: in full proofs alone, and once.
     """
-    found = os.environ.get("DEX") or shutil.which("dex")
+    found = os.environ.get("DEX") or _on_path()
     if found is None and _kept().exists():
         found = str(_kept())
     if found is not None:
@@ -32,6 +32,13 @@ def dex_program():
     if shutil.which("go") is None:
         return None, "no dex, and no go to build it"
     return _built()
+
+
+def _on_path():
+    """The provider; a program for desktop entries has the same name."""
+    found = shutil.which("dex")
+    told = found and subprocess.run([found, "version"], capture_output=True, text=True, check=False)
+    return found if told and "Dex Version" in told.stdout else None
 
 
 def _home():
