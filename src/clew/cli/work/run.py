@@ -27,7 +27,7 @@ from clew.cli.work.trust import give_consent
 from clew.kit.errors import ClewError, NotFound, UsageError
 from clew.kit.outcome import Outcome, Table
 from clew.specs.store.settings import SANDBOXES
-from clew.work.journal.sqlite import Journal
+from clew.work.journal.interface import Journal
 from clew.work.model import Run
 from clew.work.scheduling.start import Begun, Mode
 from clew.work.workspace import Workspace
