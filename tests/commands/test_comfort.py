@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -26,9 +27,16 @@ def on_a_terminal(project, *words, typed):
     os.close(theirs)
     os.write(mine, typed)
     out, _ = child.communicate(timeout=60)
-    asked = os.read(mine, 65536).decode()
+    asked = b"".join(_all_of(mine)).decode()
     os.close(mine)
     return child.returncode, out.decode(), asked
+
+
+def _all_of(terminal):
+    """What was shown, piece by piece; Linux tells the end of it by an error."""
+    with suppress(OSError):
+        while piece := os.read(terminal, 65536):
+            yield piece
 
 
 def test_a_terminal_is_asked_for_what_is_missing(project):
